@@ -145,6 +145,18 @@ class Space {
   // The host call with that token, at which `stream` waits, has returned. Ignored if it waits at another one by now.
   virtual Status HostCallDone(uint32_t stream, uint64_t token) = 0;
 
+  // Conditional nodes of graphs (wire/ring_layout.h). A condition is a value that kernels on its device set
+  // (cudaGraphSetConditional) and streams of it decide by. OUT_OF_MEMORY beyond wire::kMostConditions.
+  virtual Result<uint64_t> CreateCondition(uint32_t device) = 0;
+  // When all work submitted so far is done. INVALID_VALUE if there is no such condition.
+  virtual Status DestroyCondition(uint64_t condition) = 0;
+  // Stream-ordered. One that does not exist is a Fault of the Space; records where none of their kind may be, a
+  // protocol error.
+  virtual Status SetCondition(uint32_t stream, uint64_t ticket, uint64_t condition, uint32_t value) = 0;
+  virtual Status BeginConditional(uint32_t stream, uint64_t ticket, uint64_t condition, wire::ConditionalKind kind) = 0;
+  virtual Status BeginBody(uint32_t stream, uint64_t ticket, uint32_t number) = 0;
+  virtual Status EndConditional(uint32_t stream, uint64_t ticket, bool no_more) = 0;
+
   // Modules. May take seconds (compilation): called from a thread of their own, concurrently with the above;
   // thread-safe. `image` is PTX text or a fatbin. On failure the error's text is the JIT log.
   struct LoadedModule {

@@ -76,6 +76,8 @@ void CallService(Step& step, const std::string& name) {
   if (name == "vprintf") return Print(step);
   if (name == "__assertfail") return step.Fault(cuda::CUDA_ERROR_ASSERT, "assertion failed");
   if (name == "free") return;
+  if (name == "cudaGraphSetConditional")
+    return step.Fault(cuda::CUDA_ERROR_LAUNCH_FAILED, "cudaGraphSetConditional: there are no graphs here");
   if (name == "malloc") {
     step.heap().emplace_back(Argument(step, 0) + 16);
     step.machine.global().Map(step.heap().back());

@@ -53,6 +53,12 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
     case RecordKind::kHostCall: return HandleHostCall(untrusted);
     case RecordKind::kMarker: return space_->Mark(stream, ticket);
     case RecordKind::kStreamFree: return space_->FreeInStream(stream, ticket, wire::ValidateFree(untrusted).address);
+    case RecordKind::kConditionSet:
+    case RecordKind::kConditional:
+    case RecordKind::kBody:
+    case RecordKind::kConditionalEnd:
+    case RecordKind::kConditionDestroy:
+    case RecordKind::kConditionCreate: return HandleConditional(untrusted);
     case RecordKind::kStreamCreate: return HandleStreamCreate(untrusted);
     case RecordKind::kStreamDestroy: return space_->DestroyStream(stream);
     case RecordKind::kModuleUnload: (void)space_->UnloadModule(wire::ValidateModuleUnload(untrusted).module); return {};
@@ -118,6 +124,35 @@ void Session::LaunchWhenLoaded(uint32_t stream, uint64_t ticket, const device::G
     self->paused_.store(false, std::memory_order_release);
     self->services_.watch->Wake(self->watch_number_);
   });
+}
+
+Status Session::HandleConditional(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  const wire::RawRecord& head = untrusted.Unchecked();
+  switch (head.kind) {
+    case RecordKind::kConditionSet: {
+      const wire::ConditionSetBody set = wire::ValidateConditionSet(untrusted);
+      return space_->SetCondition(head.stream, head.ticket, set.condition, set.value);
+    }
+    case RecordKind::kConditional: {
+      TUTTI_ASSIGN(const wire::ConditionalBody node, wire::ValidateConditional(untrusted));
+      return space_->BeginConditional(head.stream, head.ticket, node.condition, node.kind);
+    }
+    case RecordKind::kBody: return space_->BeginBody(head.stream, head.ticket, wire::ValidateBody(untrusted).number);
+    case RecordKind::kConditionalEnd: {
+      TUTTI_ASSIGN(const wire::ConditionalEndBody end, wire::ValidateConditionalEnd(untrusted));
+      return space_->EndConditional(head.stream, head.ticket, end.no_more != 0);
+    }
+    case RecordKind::kConditionDestroy:
+      (void)space_->DestroyCondition(wire::ValidateConditionDestroy(untrusted).condition);
+      return {};
+    default: break;
+  }
+  TUTTI_ASSIGN(const wire::ConditionCreateBody body,
+               wire::ValidateConditionCreate(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  TUTTI_TRY(MayUse(body.device));
+  const auto condition = space_->CreateCondition(body.device);
+  sink_->Reply(head.reply, condition ? 0 : condition.error().code, {condition ? *condition : 0, 0, 0, 0});
+  return {};
 }
 
 Status Session::HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& untrusted) {

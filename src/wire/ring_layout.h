@@ -36,6 +36,14 @@ enum class RecordKind : uint8_t {
   kHostCall = 6,  // runs a function in the client (host_call queue); the stream resumes at kHostCallDone of its token
   kMarker = 7,  // no operation; something to wait for
   kStreamFree = 8,  // frees memory
+  kConditionSet = 9,  // gives a condition a value
+  // A conditional node of a graph: one kConditional, then each of its bodies behind a kBody, then a kConditionalEnd.
+  // Which bodies run, and how often, is decided when the stream gets there. All of it completes at once, at its end.
+  // Between its records a stream takes launches, copies, fills, markers and further conditional nodes, nothing else.
+  // Only in non-blocking streams.
+  kConditional = 10,
+  kBody = 11,
+  kConditionalEnd = 12,
   // Executed when consumed, in ring order; no reply.
   kStreamCreate = 16,
   kStreamDestroy = 17,  // after the work submitted to it
@@ -44,10 +52,12 @@ enum class RecordKind : uint8_t {
   kHostCallDone = 20,
   kContextLimit = 21,
   kHeapLimit = 22,
+  kConditionDestroy = 23,  // after the work submitted before
   // Answered in a reply slot.
   kAllocate = 32,
   kPrepare = 33,  // makes a kernel ready for a block shape; replies with the id to launch
   kReset = 34,  // waits for all work of a device and clears its error (primary context reset)
+  kConditionCreate = 35,  // a value that kernels set, and that kConditional reads
 };
 
 struct RecordHead {
@@ -126,6 +136,35 @@ struct HostCallBody {
   uint64_t token;  // handed back in the host call queue; opaque to the server
 };
 
+struct ConditionSetBody {
+  uint64_t condition;
+  uint32_t value;
+  uint32_t reserved;
+};
+
+enum class ConditionalKind : uint32_t {
+  kIf = 0,  // runs body 0 if the value is not 0, else body 1
+  kWhile = 1,  // runs body 0 as long as the value is not 0
+  kSwitch = 2,  // runs the body of that number
+};
+
+struct ConditionalBody {
+  uint64_t condition;
+  ConditionalKind kind;
+  uint32_t reserved;
+};
+
+struct BodyBody {
+  uint32_t number;
+  uint32_t reserved;
+};
+
+struct ConditionalEndBody {
+  uint32_t no_more;  // 1: a kWhile does not run again: the client could not submit all of its body
+  uint32_t reserved;
+};
+inline constexpr uint32_t kMostConditionalDepth = 64;  // conditional nodes within each other
+
 struct StreamCreateBody {
   uint32_t device;
   int32_t priority;  // CUDA's: lower is more urgent, 0 .. -5
@@ -192,6 +231,18 @@ struct ResetBody {
   uint32_t device;
   uint32_t reserved;
 };
+
+// Of kernels on one device. Its value is 0 until it is set.
+struct ConditionCreateBody {
+  uint32_t device;
+  uint32_t reserved;
+};
+// Reply: value[0] = what names it, here and for cudaGraphSetConditional; never used again.
+
+struct ConditionDestroyBody {
+  uint64_t condition;
+};
+inline constexpr uint32_t kMostConditions = 16384;  // of one client
 
 struct alignas(kSlotBytes) Slot {
   RecordHead head;

@@ -28,6 +28,10 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kHostCall:
     case RecordKind::kMarker:
     case RecordKind::kStreamFree:
+    case RecordKind::kConditionSet:
+    case RecordKind::kConditional:
+    case RecordKind::kBody:
+    case RecordKind::kConditionalEnd:
     case RecordKind::kStreamCreate:
     case RecordKind::kStreamDestroy:
     case RecordKind::kModuleUnload:
@@ -35,6 +39,8 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kHostCallDone:
     case RecordKind::kContextLimit:
     case RecordKind::kHeapLimit:
+    case RecordKind::kConditionDestroy:
+    case RecordKind::kConditionCreate:
     case RecordKind::kAllocate:
     case RecordKind::kPrepare:
     case RecordKind::kReset: return true;
@@ -167,6 +173,25 @@ Result<WaitBody> ValidateWait(const Untrusted<RawRecord>& untrusted) {
   return body;
 }
 
+ConditionSetBody ValidateConditionSet(const Untrusted<RawRecord>& untrusted) {
+  return untrusted.Unchecked().body<ConditionSetBody>();
+}
+
+Result<ConditionalBody> ValidateConditional(const Untrusted<RawRecord>& untrusted) {
+  const auto body = untrusted.Unchecked().body<ConditionalBody>();
+  if (static_cast<uint32_t>(body.kind) > static_cast<uint32_t>(ConditionalKind::kSwitch))
+    return Fail(fmt::format("conditional node of kind {}", static_cast<uint32_t>(body.kind)));
+  return body;
+}
+
+BodyBody ValidateBody(const Untrusted<RawRecord>& untrusted) { return untrusted.Unchecked().body<BodyBody>(); }
+
+Result<ConditionalEndBody> ValidateConditionalEnd(const Untrusted<RawRecord>& untrusted) {
+  const auto body = untrusted.Unchecked().body<ConditionalEndBody>();
+  if (body.no_more > 1) return Fail(fmt::format("end of a conditional node with {}", body.no_more));
+  return body;
+}
+
 HostCallBody ValidateHostCall(const Untrusted<RawRecord>& untrusted) {
   return untrusted.Unchecked().body<HostCallBody>();
 }
@@ -224,6 +249,16 @@ Result<ResetBody> ValidateReset(const Untrusted<RawRecord>& untrusted, uint32_t 
   const auto body = untrusted.Unchecked().body<ResetBody>();
   if (body.device >= device_count) return Fail(fmt::format("device {}", body.device));
   return body;
+}
+
+Result<ConditionCreateBody> ValidateConditionCreate(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
+  const auto body = untrusted.Unchecked().body<ConditionCreateBody>();
+  if (body.device >= device_count) return Fail(fmt::format("a condition on device {}", body.device));
+  return body;
+}
+
+ConditionDestroyBody ValidateConditionDestroy(const Untrusted<RawRecord>& untrusted) {
+  return untrusted.Unchecked().body<ConditionDestroyBody>();
 }
 
 }  // namespace tutti::wire

@@ -31,6 +31,10 @@ Result<CopyBody> ValidateCopy(const Untrusted<RawRecord>& record);
 Result<FillBody> ValidateFill(const Untrusted<RawRecord>& record);
 Result<EventRecordBody> ValidateEventRecord(const Untrusted<RawRecord>& record);
 Result<WaitBody> ValidateWait(const Untrusted<RawRecord>& record);
+ConditionSetBody ValidateConditionSet(const Untrusted<RawRecord>& record);
+Result<ConditionalBody> ValidateConditional(const Untrusted<RawRecord>& record);
+BodyBody ValidateBody(const Untrusted<RawRecord>& record);  // any number is fine: a body that no value chooses
+Result<ConditionalEndBody> ValidateConditionalEnd(const Untrusted<RawRecord>& record);
 HostCallBody ValidateHostCall(const Untrusted<RawRecord>& record);  // and of its answer; any token is fine
 Result<StreamCreateBody> ValidateStreamCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<ContextLimitBody> ValidateContextLimit(const Untrusted<RawRecord>& record, uint32_t device_count);
@@ -40,10 +44,13 @@ FreeBody ValidateFree(const Untrusted<RawRecord>& record);
 Result<AllocateBody> ValidateAllocate(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<PrepareBody> ValidatePrepare(const Untrusted<RawRecord>& record);
 Result<ResetBody> ValidateReset(const Untrusted<RawRecord>& record, uint32_t device_count);
+Result<ConditionCreateBody> ValidateConditionCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
+ConditionDestroyBody ValidateConditionDestroy(const Untrusted<RawRecord>& record);
 
 // Kinds that are answered in a reply slot.
 constexpr bool IsAnswered(RecordKind kind) {
-  return kind == RecordKind::kAllocate || kind == RecordKind::kPrepare || kind == RecordKind::kReset;
+  return kind == RecordKind::kAllocate || kind == RecordKind::kPrepare || kind == RecordKind::kReset ||
+         kind == RecordKind::kConditionCreate;
 }
 
 }  // namespace tutti::wire

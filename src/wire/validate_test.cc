@@ -37,7 +37,7 @@ bool HeadIsGood(RecordKind kind, uint32_t stream, uint16_t reply = 0) {
 TEST(ValidateHead, RefusesKindsThatDoNotExist) {
   int known = 0;
   for (int kind = 0; kind < 256; ++kind) known += HeadIsGood(static_cast<RecordKind>(kind), 1);
-  EXPECT_EQ(known, 18);
+  EXPECT_EQ(known, 24);
   EXPECT_FALSE(HeadIsGood(RecordKind::kNone, 1));
 }
 
@@ -250,6 +250,28 @@ TEST(ValidateContextLimit, IsAPartOfADeviceThatThereIs) {
   EXPECT_TRUE(good(0, kWholeDevice));
   EXPECT_FALSE(good(2, 1));
   EXPECT_FALSE(good(0, kWholeDevice + 1));
+}
+
+TEST(ValidateConditional, KindsExistAndEndsSayOneOfTwoThings) {
+  const auto kind = [](uint32_t number) {
+    const ConditionalBody body{.condition = 1, .kind = static_cast<ConditionalKind>(number)};
+    return ValidateConditional(Record(RecordKind::kConditional, body)).has_value();
+  };
+  EXPECT_TRUE(kind(0));
+  EXPECT_TRUE(kind(2));
+  EXPECT_FALSE(kind(3));
+  const auto end = [](uint32_t no_more) {
+    return ValidateConditionalEnd(Record(RecordKind::kConditionalEnd, ConditionalEndBody{.no_more = no_more}))
+        .has_value();
+  };
+  EXPECT_TRUE(end(1));
+  EXPECT_FALSE(end(2));
+  const auto device = [](uint32_t number) {
+    const Record record(RecordKind::kConditionCreate, ConditionCreateBody{.device = number});
+    return ValidateConditionCreate(record, 2).has_value();
+  };
+  EXPECT_TRUE(device(1));
+  EXPECT_FALSE(device(2));
 }
 
 TEST(ValidateHeapLimit, IsOfADeviceThatThereIs) {

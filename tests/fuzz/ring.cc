@@ -25,6 +25,9 @@ void Validate(const tutti::wire::Untrusted<tutti::wire::RawRecord>& record) {
     case RecordKind::kAllocate: (void)ValidateAllocate(record, 1); break;
     case RecordKind::kPrepare: (void)ValidatePrepare(record); break;
     case RecordKind::kReset: (void)ValidateReset(record, 1); break;
+    case RecordKind::kConditional: (void)ValidateConditional(record); break;
+    case RecordKind::kConditionalEnd: (void)ValidateConditionalEnd(record); break;
+    case RecordKind::kConditionCreate: (void)ValidateConditionCreate(record, 1); break;
     default: break;
   }
 }

@@ -91,6 +91,7 @@ const RuntimeFunction* RuntimeFunctionOf(std::string_view name) {
       {"vprintf", "tutti.vprintf", T::kB32, {T::kB64, T::kB64}},
       {"malloc", "tutti.malloc", T::kB64, {T::kB64}},
       {"free", "tutti.free", T::kNone, {T::kB64}},
+      {"cudaGraphSetConditional", "tutti.set_condition", T::kNone, {T::kB64, T::kB32}},
       {"__assertfail", "tutti.assertfail", T::kNone, {T::kB64, T::kB64, T::kB32, T::kB64}, false},
   };
   for (const RuntimeFunction& function : kFunctions) {

@@ -51,6 +51,7 @@ class Host final : public guest::KernelHost {
     return reinterpret_cast<uint64_t>(heap_.back().get());
   }
   void HeapRelease(uint64_t) override {}  // with the run
+  bool SetCondition(uint64_t, uint32_t) override { return false; }  // there are no graphs
   void AssertFailed(const GuestMemory& memory, const Assertion& a) override {
     const auto text = [&window = WindowOf(memory)](uint64_t address) {
       return guest::ReadGuestString(window, address, 1024);

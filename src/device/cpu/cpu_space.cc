@@ -49,10 +49,10 @@ SmSet SmsOf(const Limits& limits, uint32_t device) {
 
 }  // namespace
 
-CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t ordinal)
-    : space(owner), device(on), heap(&owner->memory_, ordinal) {
+CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t number)
+    : space(owner), device(on), ordinal(number), heap(&owner->memory_, number) {
   share.space = owner;
-  share.counters = &owner->counters_[ordinal];
+  share.counters = &owner->counters_[number];
   device->scheduler.AddShare(&share);
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "device/cpu/condition_table.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/memory/device_heap.h"
 #include "device/cpu/memory/window_memory.h"
@@ -40,6 +41,12 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Status HostCall(uint32_t stream, uint64_t ticket, uint64_t token) override;
   Status Mark(uint32_t stream, uint64_t ticket) override;
   Status FreeInStream(uint32_t stream, uint64_t ticket, uint64_t address) override;
+  Result<uint64_t> CreateCondition(uint32_t device) override;
+  Status DestroyCondition(uint64_t condition) override;
+  Status SetCondition(uint32_t stream, uint64_t ticket, uint64_t condition, uint32_t value) override;
+  Status BeginConditional(uint32_t stream, uint64_t ticket, uint64_t condition, wire::ConditionalKind kind) override;
+  Status BeginBody(uint32_t stream, uint64_t ticket, uint32_t number) override;
+  Status EndConditional(uint32_t stream, uint64_t ticket, bool no_more) override;
   Status HostCallDone(uint32_t stream, uint64_t token) override;
   Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) override;
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) override;
@@ -67,12 +74,16 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
     uint64_t HeapAllocate(uint64_t bytes) override { return heap.Allocate(bytes); }
     void HeapRelease(uint64_t address) override { heap.Release(address); }
     void AssertFailed(const guest::GuestMemory& memory, const Assertion& assertion) override;
+    bool SetCondition(uint64_t condition, uint32_t value) override {
+      return space->conditions_.Set(ordinal, condition, value);
+    }
     bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const override {
       return space->memory_.MayTouch(address, bytes, writes);
     }
 
     CpuSpace* const space;
     CpuDevice* const device;
+    const uint32_t ordinal;
     DeviceHeap heap;
     SpaceShare share;
     int32_t error = 0;  // sticky; the Space's lock
@@ -80,10 +91,18 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
 
   bool Start(Operation* operation) override;
   int32_t DeviceError(uint32_t device) const override { return parts_[device]->error; }
+  uint32_t ValueOf(uint32_t device, uint64_t condition) const override {
+    return conditions_.ValueOf(device, condition);
+  }
+  void SetValueOf(uint32_t device, uint64_t condition, uint32_t value) override {
+    conditions_.Set(device, condition, value);
+  }
 
   Result<Stream*> FindStream(uint32_t number) const;
   Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket,
                       void (*fill)(Operation*, uint64_t, uint64_t), uint64_t a, uint64_t b);
+  Result<Operation*> NewConditionalOperation(Operation::Kind kind, uint32_t number, uint64_t ticket, Stream** stream);
+  void CheckCondition(uint32_t device, uint64_t condition);
   void EndTask(Operation* operation);
   void PrepareTask(Operation* operation, const Stream& stream);
   Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;
@@ -101,6 +120,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   HostShare host_;
   WindowMemory memory_;
   ModuleTable modules_;
+  ConditionTable conditions_;
   std::vector<std::unique_ptr<Part>> parts_;  // by device
 
   std::mutex mutex_;

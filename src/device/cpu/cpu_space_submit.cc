@@ -191,6 +191,7 @@ Status CpuSpace::SubmitSimple(Operation::Kind kind, uint32_t stream_number, uint
                               void (*fill)(Operation*, uint64_t, uint64_t), uint64_t a, uint64_t b) {
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  TUTTI_TRY(StreamEngine::Admit(stream, kind));
   TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(kind, ticket));
   fill(operation, a, b);
   engine_.Enqueue(stream, operation);
@@ -258,10 +259,9 @@ bool CpuSpace::Start(Operation* operation) {
 }
 
 void CpuSpace::EndTask(Operation* operation) {
-  const Task& task = operation->task;
-  if (task.is_kernel && task.kernel.cooperative_workspace != 0) {
-    engine_.Defer({.address = task.kernel.cooperative_workspace, .kept = nullptr});
-  }
+  Task& task = operation->task;
+  if (task.is_kernel && task.kernel.cooperative_workspace != 0)
+    engine_.Release({.address = std::exchange(task.kernel.cooperative_workspace, 0), .kept = nullptr});
   engine_.TaskDone(operation);
 }
 

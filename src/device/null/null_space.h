@@ -32,6 +32,15 @@ class NullSpace final : public Space {
   Status HostCall(uint32_t stream, uint64_t ticket, uint64_t token) override;
   Status Mark(uint32_t stream, uint64_t ticket) override;
   Status FreeInStream(uint32_t stream, uint64_t ticket, uint64_t address) override;
+  // Bodies run once, as far as anything runs here.
+  Result<uint64_t> CreateCondition(uint32_t) override { return ++conditions_; }
+  Status DestroyCondition(uint64_t) override { return {}; }
+  Status SetCondition(uint32_t stream, uint64_t ticket, uint64_t, uint32_t) override { return Mark(stream, ticket); }
+  Status BeginConditional(uint32_t stream, uint64_t ticket, uint64_t, wire::ConditionalKind) override {
+    return Mark(stream, ticket);
+  }
+  Status BeginBody(uint32_t stream, uint64_t ticket, uint32_t) override { return Mark(stream, ticket); }
+  Status EndConditional(uint32_t stream, uint64_t ticket, bool) override { return Mark(stream, ticket); }
   Status HostCallDone(uint32_t stream, uint64_t token) override;
   Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) override;
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) override;
@@ -72,6 +81,7 @@ class NullSpace final : public Space {
   MemoryAccount* account_;
   const MemoryGroups groups_;
   metrics::ClientCounters counters_;
+  uint64_t conditions_ = 0;
   std::atomic<uint64_t> limit_bytes_;
   struct Taken {
     uint64_t end;

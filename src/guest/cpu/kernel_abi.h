@@ -18,7 +18,7 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 5;
+inline constexpr uint32_t kAbiVersion = 6;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
@@ -88,6 +88,9 @@ struct GuestServices {
   uint32_t (*barrier_enter)(WarpState*, uint32_t mask, uint32_t id, uint32_t threads, uint32_t votes);
   uint32_t (*barrier_pass)(WarpState*, uint32_t mask, const uint32_t* ids, const uint32_t* phases, uint32_t blocks);
   uint32_t (*barrier_outcome)(WarpState*, uint32_t id, uint32_t op);
+  // cudaGraphSetConditional of one lane: gives the condition of a conditional graph node its value. Ends the client's
+  // kernel like fault if the client has no such condition.
+  void (*set_condition)(WarpState*, uint32_t lane, uint64_t condition, uint32_t value, uint32_t location);
 };
 
 // One running block. Prepared by the device, read-only to guest code, except where noted.

@@ -306,6 +306,9 @@ void BlockRun::PerformRequest() {
       break;
     case ServiceRequest::Kind::kAllocate: request_.result = host.HeapAllocate(a[0]); break;
     case ServiceRequest::Kind::kRelease: host.HeapRelease(a[0]); break;
+    case ServiceRequest::Kind::kSetCondition:
+      request_.result = host.SetCondition(a[0], static_cast<uint32_t>(a[1])) ? 1 : 0;
+      break;
     case ServiceRequest::Kind::kAssert: {
       KernelHost::Assertion assertion{.message = a[0],
                                       .file = a[1],

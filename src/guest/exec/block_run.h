@@ -26,7 +26,7 @@ inline constexpr uint32_t kMaxWarps = 32;
 
 // What a service asks the worker to do on the worker's own stack, where it may lock and allocate.
 struct ServiceRequest {
-  enum class Kind : uint32_t { kPrint, kAllocate, kRelease, kAssert } kind;
+  enum class Kind : uint32_t { kPrint, kAllocate, kRelease, kAssert, kSetCondition } kind;
   uint32_t warp;
   uint32_t lane;
   uint64_t arguments[4];

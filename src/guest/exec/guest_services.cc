@@ -231,6 +231,24 @@ void AssertFail(WarpState* warp, uint32_t lane, uint64_t message, uint64_t file,
   Fault(warp, FaultKind::kAssert, lane, 0, location);
 }
 
+void SetCondition(WarpState* warp, uint32_t lane, uint64_t condition, uint32_t value, uint32_t location) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  const bool set = run.Perform({.kind = ServiceRequest::Kind::kSetCondition,
+                                .warp = warp->warp,
+                                .lane = lane,
+                                .arguments = {condition, value, 0, 0},
+                                .result = 0}) != 0;
+  if (set) return;
+  run.Fail({.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed),
+            .warp = warp->warp,
+            .lane = lane,
+            .location = location,
+            .text = "cudaGraphSetConditional with a handle of no graph of this process on this device:",
+            .has_value = true,
+            .value = condition});
+}
+
 uint64_t GlobalTimer(WarpState*) {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -290,6 +308,7 @@ const GuestServices kGuestServices = {
     .barrier_enter = &BarrierEnter,
     .barrier_pass = &BarrierPass,
     .barrier_outcome = &BarrierOutcome,
+    .set_condition = &SetCondition,
 };
 
 }  // namespace tutti::guest

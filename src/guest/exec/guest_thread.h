@@ -40,6 +40,8 @@ struct FaultRecord {
   uint64_t address = 0;
   uint32_t lanes = 0;     // that are part of the reason
   const char* text = "";  // static
+  bool has_value = false;  // what the text is about
+  uint64_t value = 0;
 };
 
 struct GuestThread {

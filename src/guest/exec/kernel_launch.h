@@ -26,6 +26,8 @@ class KernelHost {
     uint32_t thread[3];
   };
   virtual void AssertFailed(const GuestMemory& memory, const Assertion& assertion) = 0;
+  // cudaGraphSetConditional: false if there is no such condition.
+  virtual bool SetCondition(uint64_t condition, uint32_t value) = 0;
   // Whether a kernel may read these bytes of the window, or write them. Asked for what lies beyond the reach that its
   // block began with; on the guest's stack: takes no lock, allocates nothing.
   virtual bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const = 0;

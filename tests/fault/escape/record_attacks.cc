@@ -17,6 +17,22 @@ wire::FillBody Words(uint64_t destination, uint64_t count) {
   return {.destination = destination, .width = count, .height = 1, .value = 0xdeadbeef, .element_bytes = 4};
 }
 
+// A stream (2) that may have conditional nodes, and a condition with this value.
+uint64_t ConditionWith(Attacker& a, uint32_t value) {
+  a.Submit(RecordKind::kStreamCreate,
+           wire::StreamCreateBody{.device = 0, .context = 1, .flags = wire::kStreamNonBlocking}, 2);
+  const uint64_t condition =
+      a.connection().replies().Call(RecordKind::kConditionCreate, wire::ConditionCreateBody{.device = 0}).value[0];
+  a.Submit(RecordKind::kConditionSet, wire::ConditionSetBody{.condition = condition, .value = value}, 2);
+  return condition;
+}
+void BeginLoop(Attacker& a, uint64_t condition, uint32_t stream = 2) {
+  a.Submit(RecordKind::kConditional,
+           wire::ConditionalBody{.condition = condition, .kind = wire::ConditionalKind::kWhile}, stream);
+  a.Submit(RecordKind::kBody, wire::BodyBody{.number = 0}, stream);
+}
+void EndLoop(Attacker& a) { a.Submit(RecordKind::kConditionalEnd, wire::ConditionalEndBody{}, 2); }
+
 constexpr RawAttack kAttacks[] = {
     {"copies_from_the_victim", End::kFault,
      [](Attacker& a) { a.Submit(RecordKind::kCopy, Row(a.Allocate(4096), a.targets().victim, 4096)); }},
@@ -178,6 +194,70 @@ constexpr RawAttack kAttacks[] = {
      [](Attacker& a) {
        a.connection().producer().Submit(RecordKind::kReset, 0, wire::ResetBody{.device = 15}, {}, ipc::WaitHint::kNow,
                                         1);
+     }},
+    {"loops_for_ever_over_nothing", End::kNothing,
+     [](Attacker& a) {
+       BeginLoop(a, ConditionWith(a, 1));
+       EndLoop(a);
+     }},
+    {"loops_for_ever_in_loops_that_end_at_once", End::kNothing,
+     [](Attacker& a) {
+       BeginLoop(a, ConditionWith(a, 1));
+       const uint64_t never =
+           a.connection().replies().Call(RecordKind::kConditionCreate, wire::ConditionCreateBody{.device = 0}).value[0];
+       for (int i = 0; i < 100; ++i) {
+         BeginLoop(a, never);
+         EndLoop(a);
+       }
+       EndLoop(a);
+     }},
+    {"never_ends_a_body", End::kNothing, [](Attacker& a) { BeginLoop(a, ConditionWith(a, 1)); }},
+    {"destroys_the_condition_of_a_loop_that_runs", End::kNothing,
+     [](Attacker& a) {
+       const uint64_t condition = ConditionWith(a, 1);
+       BeginLoop(a, condition);
+       EndLoop(a);
+       for (int i = 0; i < 2; ++i)
+         a.Submit(RecordKind::kConditionDestroy, wire::ConditionDestroyBody{.condition = condition}, 0);
+     }},
+    {"nests_more_bodies_than_allowed", End::kSession,
+     [](Attacker& a) {
+       const uint64_t condition = ConditionWith(a, 1);
+       for (uint32_t i = 0; i <= wire::kMostConditionalDepth; ++i) BeginLoop(a, condition);
+     }},
+    {"ends_a_body_that_has_not_begun", End::kSession,
+     [](Attacker& a) {
+       ConditionWith(a, 1);
+       EndLoop(a);
+     }},
+    {"waits_for_its_own_end_in_a_body", End::kSession,
+     [](Attacker& a) {
+       const uint64_t condition = ConditionWith(a, 1), before = a.Mark();
+       BeginLoop(a, condition);
+       a.Submit(RecordKind::kWait, wire::WaitBody{.stream = 1, .ticket = before}, 2);
+     }},
+    {"calls_itself_in_a_body", End::kSession,
+     [](Attacker& a) {
+       BeginLoop(a, ConditionWith(a, 1));
+       a.Submit(RecordKind::kHostCall, wire::HostCallBody{.token = 1}, 2);
+     }},
+    {"loops_in_a_stream_that_blocks", End::kSession, [](Attacker& a) { BeginLoop(a, ConditionWith(a, 1), 1); }},
+    {"decides_by_every_condition_there_could_be", End::kFault,
+     [](Attacker& a) {
+       const uint64_t own = ConditionWith(a, 0);
+       for (uint64_t number = 0; number < 100; ++number) {
+         a.Submit(RecordKind::kConditionSet, wire::ConditionSetBody{.condition = own + 1 + number, .value = 1}, 2);
+         BeginLoop(a, number);
+         EndLoop(a);
+       }
+     }},
+    {"has_more_conditions_than_there_may_be", End::kRefused,
+     [](Attacker& a) {
+       for (uint32_t i = 0; i <= wire::kMostConditions && !a.refused; ++i) {
+         const auto reply =
+             a.connection().replies().Call(RecordKind::kConditionCreate, wire::ConditionCreateBody{.device = 0});
+         a.refused = reply.status != 0;
+       }
      }},
     {"creates_every_stream_there_is", End::kNothing,
      [](Attacker& a) {

@@ -134,6 +134,12 @@ class Service {
           return abi.CallService(builder_, offsetof(GuestServices, release), none, {warp, arguments[0]});
         });
         return true;
+      case Intrinsic::kSetCondition:
+        PerLane(2, [&](Value* lane, llvm::ArrayRef<Value*> arguments) {
+          return abi.CallService(builder_, offsetof(GuestServices, set_condition), none,
+                                 {warp, lane, arguments[0], arguments[1], emitter_.Location(call_)});
+        });
+        return true;
       case Intrinsic::kAssertFail: {
         Value* lane = emitter_.FirstLane();
         const auto own = [&](unsigned i) {

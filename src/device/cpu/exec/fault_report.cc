@@ -37,6 +37,7 @@ Fault DescribeFault(const guest::BlockRun& run, const guest::FaultRecord& record
   Fault fault{.status = static_cast<int32_t>(kind)};
   std::string& line = fault.report;
   line = *record.text != '\0' ? record.text : record.signal == SIGFPE ? "arithmetic fault" : NameOf(kind);
+  if (record.has_value) line += fmt::format(" {:#x}", record.value);
   if (record.lanes != 0) line += fmt::format(" ({:#010x})", record.lanes);
   if (HasAddress(kind)) {
     fault.has_address = true;

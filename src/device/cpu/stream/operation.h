@@ -10,6 +10,7 @@
 #include "device/cpu/schedule/task.h"
 #include "device/host_share.h"
 #include "wire/backlog.h"
+#include "wire/ring_layout.h"
 
 namespace tutti::device {
 struct Generation;
@@ -22,7 +23,19 @@ struct Batch;
 struct KernelInstance;
 
 struct Operation {
-  enum class Kind : uint8_t { kTask, kEvent, kWait, kHostCall, kFree, kMark };
+  enum class Kind : uint8_t {
+    kTask,
+    kEvent,
+    kWait,
+    kHostCall,
+    kFree,
+    kMark,
+    kConditionSet,
+    // Of conditional nodes (conditional_walk.h).
+    kConditional,  // its task does nothing
+    kBody,
+    kConditionalEnd,
+  };
 
   Kind kind = Kind::kMark;
   uint32_t weight = 0;  // wire::BacklogWeight
@@ -37,8 +50,12 @@ struct Operation {
   uint64_t other_ticket = 0;
   uint64_t token = 0;  // kHostCall
   uint64_t freed = 0;  // kFree: memory to release, or 0
+  uint64_t condition = 0;  // kConditionSet, kConditional
+  uint32_t number = 0;  // kConditionSet: the value; kConditional: the body that runs now; kBody: its own
+  wire::ConditionalKind conditional = wire::ConditionalKind::kIf;  // kConditional
+  bool no_more = false;  // kConditionalEnd: wire::ConditionalEndBody
 
-  Task task;                               // kTask
+  Task task;                               // kTask, kConditional
   KernelInstance* kernel = nullptr;  // of a launch; lives as long as work submitted before its module's unloading
   std::vector<uint8_t> arguments;  // keeps its capacity in the pool
 };

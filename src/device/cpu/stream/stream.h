@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/cpu/stream/conditional_walk.h"
 #include "device/cpu/stream/operation.h"
 
 namespace tutti::device::cpu {
@@ -35,8 +36,12 @@ struct Stream {
   bool destroyed = false;  // removed when it is empty
   State state = State::kReady;
   ContextGroup* group = nullptr;  // null: non-blocking
-  Operation* head = nullptr;
+  Operation* head = nullptr;  // not completed
   Operation* tail = nullptr;
+  Operation* at = nullptr;  // runs, or is next: the head, but in a conditional node. Null: nothing is left to run
+  ConditionalWalk walk;
+  bool rests = false;  // the task that runs is for a rest of the walk
+  uint32_t open_conditionals = 0;  // of which the end has not come
   uint64_t done_ticket = 0;  // last completed, not yet reported
   bool progressed = false;
   bool listed = false;  // in the engine's list of streams to advance

@@ -60,6 +60,36 @@ void StreamEngine::Remove(Stream* stream) {
   streams_[stream->number].reset();
 }
 
+Status StreamEngine::Admit(Stream* stream, Operation::Kind kind) {
+  using Kind = Operation::Kind;
+  uint32_t& open = stream->open_conditionals;
+  switch (kind) {
+    case Kind::kTask:
+    case Kind::kMark: return {};
+    case Kind::kConditional:
+      if (stream->group != nullptr)
+        return Fail(fmt::format("a conditional node in stream {}, which blocks", stream->number));
+      if (open == wire::kMostConditionalDepth) return Fail(fmt::format("conditional nodes deeper than {}", open));
+      ++open;
+      return {};
+    case Kind::kBody:
+      if (open == 0) return Fail("a body outside of a conditional node");
+      return {};
+    case Kind::kConditionalEnd:
+      if (open == 0) return Fail("the end of a conditional node that has not begun");
+      --open;
+      return {};
+    case Kind::kEvent:
+    case Kind::kWait:
+    case Kind::kHostCall:
+    case Kind::kFree:
+    case Kind::kConditionSet:
+      if (open != 0) return Fail("a conditional node with other work than launches, copies and fills");
+      return {};
+  }
+  return {};
+}
+
 Result<Operation*> StreamEngine::NewOperation(Operation::Kind kind, uint64_t ticket, uint64_t argument_bytes) {
   Operation* const operation = pool_.Get(wire::BacklogWeight(argument_bytes));
   if (operation == nullptr) return Fail("the client's streams already hold as much unfinished work as they may");
@@ -76,7 +106,8 @@ void StreamEngine::Enqueue(Stream* stream, Operation* operation) {
   operation->generation = deferred_.Join();
   (stream->tail != nullptr ? stream->tail->next : stream->head) = operation;
   stream->tail = operation;
-  if (stream->head != operation) return;
+  if (stream->at != nullptr) return;
+  stream->at = operation;
   List(stream);
   Run();
 }
@@ -84,7 +115,8 @@ void StreamEngine::Enqueue(Stream* stream, Operation* operation) {
 void StreamEngine::TaskDone(Operation* operation) {
   Stream* const stream = operation->stream;
   stream->state = Stream::State::kReady;
-  Complete(stream);
+  stream->walk.NoteTask();
+  if (!std::exchange(stream->rests, false)) Pass(stream);
   List(stream);
   Run();
 }
@@ -92,9 +124,9 @@ void StreamEngine::TaskDone(Operation* operation) {
 void StreamEngine::HostCallDone(uint32_t number, uint64_t token) {
   // Includes streams that are being destroyed; late answers to dropped calls are ignored.
   Stream* const stream = number < streams_.size() ? streams_[number].get() : nullptr;
-  if (stream == nullptr || stream->state != Stream::State::kHostCall || stream->head->token != token) return;
+  if (stream == nullptr || stream->state != Stream::State::kHostCall || stream->at->token != token) return;
   stream->state = Stream::State::kReady;
-  Complete(stream);
+  Pass(stream);
   List(stream);
   Run();
 }
@@ -104,7 +136,7 @@ void StreamEngine::Drain(uint32_t device) {
     if (stream == nullptr || stream->device != device) continue;
     if (stream->state == Stream::State::kHostCall) {
       stream->state = Stream::State::kReady;
-      Complete(stream.get());
+      Pass(stream.get());
     }
     if (stream->state == Stream::State::kWaiting) stream->state = Stream::State::kReady;
     List(stream.get());
@@ -130,9 +162,9 @@ void StreamEngine::Run() {
 }
 
 void StreamEngine::Look(Stream* stream) {
-  while (stream->head != nullptr && stream->state == Stream::State::kReady) {
-    if (!Begin(stream, stream->head)) break;
-    Complete(stream);
+  while (stream->at != nullptr && stream->state == Stream::State::kReady) {
+    if (Rests(stream) || !Begin(stream, stream->at)) break;
+    Pass(stream);
   }
   if (stream->progressed) {
     stream->progressed = false;
@@ -142,13 +174,24 @@ void StreamEngine::Look(Stream* stream) {
   if (stream->head == nullptr && stream->destroyed) Remove(stream);
 }
 
-// True if this completes the record; else the stream's state says what it waits for.
+// True if the stream runs a task before it goes on, having passed many records of conditional nodes without any.
+bool StreamEngine::Rests(Stream* stream) {
+  Operation* const rest = stream->walk.Rest(stream->at);
+  if (rest == nullptr || owner_->DeviceError(stream->device) != 0) return false;
+  stream->state = Stream::State::kRunning;
+  stream->rests = owner_->Start(rest);
+  if (!stream->rests) stream->state = Stream::State::kReady;
+  return stream->rests;
+}
+
+// True if the record is over; else the stream's state says what it waits for.
 bool StreamEngine::Begin(Stream* stream, Operation* operation) {
   if (operation->batch != nullptr && !stream->group->IsFirst(operation->batch)) {
     operation->batch->held.push_back(stream);
     stream->state = Stream::State::kInBatch;
     return false;
   }
+  if (stream->walk.StepsOver(*operation)) return true;
   const int32_t error = owner_->DeviceError(stream->device);
   switch (operation->kind) {
     case Operation::Kind::kMark: return true;
@@ -171,6 +214,16 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
       stream->state = Stream::State::kHostCall;
       return false;
     case Operation::Kind::kFree: released_.push_back({.address = operation->freed, .kept = nullptr}); return true;
+    case Operation::Kind::kConditionSet:
+      owner_->SetValueOf(stream->device, operation->condition, operation->number);
+      return true;
+    case Operation::Kind::kConditional:
+      operation->number = error != 0 ? ConditionalWalk::kNoBody
+                                     : ConditionalWalk::BodyFor(operation->conditional,
+                                                                owner_->ValueOf(stream->device, operation->condition));
+      return true;
+    case Operation::Kind::kBody:
+    case Operation::Kind::kConditionalEnd: return true;
     case Operation::Kind::kTask:
       if (error != 0) return true;
       stream->state = Stream::State::kRunning;
@@ -187,6 +240,14 @@ void StreamEngine::ReachEvent(uint32_t event, uint64_t ticket) {
   if (ticket < event_tickets_[event]) return;
   event_tickets_[event] = ticket;
   sink_->EventReached(event, NowNs());
+}
+
+// The stream's operation is over. A conditional node completes as a whole: what waits for a part of it, or frees what
+// it uses, must not go on while the stream may come back to it.
+void StreamEngine::Pass(Stream* stream) {
+  stream->at = stream->walk.Pass(stream->at, owner_->DeviceError(stream->device) != 0);
+  if (!stream->walk.outside()) return;
+  while (stream->head != stream->at) Complete(stream);
 }
 
 void StreamEngine::Complete(Stream* stream) {
@@ -215,7 +276,7 @@ void StreamEngine::WakeWaiters(Stream* stream) {
     heap.pop_back();
     Stream* const waiting = streams_[waiter.stream].get();
     // The stream may have been drained, destroyed and even recreated since.
-    if (waiting == nullptr || waiting->state != Stream::State::kWaiting || waiting->head->ticket != waiter.own_ticket)
+    if (waiting == nullptr || waiting->state != Stream::State::kWaiting || waiting->at->ticket != waiter.own_ticket)
       continue;
     waiting->state = Stream::State::kReady;
     List(waiting);

@@ -29,6 +29,9 @@ class StreamEngine {
     virtual ~Owner() = default;
     // The operation's task may run; calls TaskDone when it has. False: there is nothing to run, it is done.
     virtual bool Start(Operation* operation) = 0;
+    // The value of a condition of the device; 0 if there is none.
+    virtual uint32_t ValueOf(uint32_t device, uint64_t condition) const = 0;
+    virtual void SetValueOf(uint32_t device, uint64_t condition, uint32_t value) = 0;
     // The device's sticky error: its tasks are not started, and nothing waits any more.
     virtual int32_t DeviceError(uint32_t device) const = 0;
   };
@@ -43,6 +46,9 @@ class StreamEngine {
   // Null if there is none.
   Stream* Find(uint32_t number) const;
 
+  // Whether the stream may have an operation of this kind now: conditional nodes are whole, in streams outside of the
+  // legacy order, and hold only tasks, markers and each other.
+  static Status Admit(Stream* stream, Operation::Kind kind);
   // Fails if the backlog is full.
   Result<Operation*> NewOperation(Operation::Kind kind, uint64_t ticket, uint64_t argument_bytes = 0);
   void Enqueue(Stream* stream, Operation* operation);
@@ -53,6 +59,8 @@ class StreamEngine {
 
   // Releases the item when all work submitted so far is done.
   void Defer(Deferred item) { deferred_.Defer(std::move(item), &released_); }
+  // Releases it as soon as the lock is released.
+  void Release(Deferred item) { released_.push_back(std::move(item)); }
   // Items to be released outside the lock.
   std::vector<Deferred> TakeReleased() { return std::exchange(released_, {}); }
   bool has_released() const { return !released_.empty(); }
@@ -67,8 +75,10 @@ class StreamEngine {
   void List(Stream* stream);
   void Run();
   void Look(Stream* stream);
+  bool Rests(Stream* stream);
   bool Begin(Stream* stream, Operation* operation);
   void ReachEvent(uint32_t event, uint64_t ticket);
+  void Pass(Stream* stream);
   void Complete(Stream* stream);
   void WakeWaiters(Stream* stream);
   void Remove(Stream* stream);
