@@ -14,6 +14,8 @@ using CUgraphNodeType = int;
 using CUgraphExecUpdateResult = int;
 using CUgraphInstantiateResult = int;
 using CUgraphMem_attribute = int;
+using CUgraphConditionalHandle = uint64_t;
+using CUgraphConditionalNodeType = int;
 
 enum : int {
   CU_GRAPH_NODE_TYPE_KERNEL = 0,
@@ -27,6 +29,7 @@ enum : int {
   CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10,
   CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
   CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12,
+  CU_GRAPH_NODE_TYPE_CONDITIONAL = 13,
 };
 enum : int {
   CU_GRAPH_EXEC_UPDATE_SUCCESS = 0,
@@ -39,7 +42,10 @@ enum : int {
   CUDA_GRAPH_INSTANTIATE_SUCCESS = 0,
   CUDA_GRAPH_INSTANTIATE_ERROR = 1,
   CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE = 2,
+  CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED = 5,
 };
+enum : int { CU_GRAPH_COND_TYPE_IF = 0, CU_GRAPH_COND_TYPE_WHILE = 1, CU_GRAPH_COND_TYPE_SWITCH = 2 };
+enum : unsigned { CU_GRAPH_COND_ASSIGN_DEFAULT = 1 };
 enum : unsigned {
   CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH = 1,
   CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD = 2,
@@ -105,6 +111,14 @@ struct CUDA_MEM_ALLOC_NODE_PARAMS {
   CUdeviceptr dptr;  // the answer
 };
 
+struct CUDA_CONDITIONAL_NODE_PARAMS {
+  CUgraphConditionalHandle handle;
+  CUgraphConditionalNodeType type;
+  unsigned size;
+  CUgraph* phGraph_out;  // the answer
+  CUcontext ctx;
+};
+
 struct CUgraphNodeParams {
   CUgraphNodeType type;
   int reserved0[3];
@@ -131,6 +145,7 @@ struct CUgraphNodeParams {
       CUdeviceptr dptr;
     } free;
     CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
+    CUDA_CONDITIONAL_NODE_PARAMS conditional;
   };
   long long reserved2;
 };

@@ -21,7 +21,7 @@ if [ -n "$beside" ]; then
   expect_in "the other user's program" "still served" "$(cat "$work/beside")"
 fi
 
-endless two loops_for_ever
+endless two goes_round_in_a_graph
 pid=$(daemon_pid)
 since=$(date +%s%N)
 ask 'quit -t 0' || fail "exit status of quit -t 0"

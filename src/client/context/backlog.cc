@@ -28,7 +28,7 @@ uint64_t Backlog::Full(uint32_t slot, uint32_t weight) {
   return after;
 }
 
-void Backlog::Add(uint32_t slot, uint64_t ticket, uint32_t weight) {
+void Backlog::Add(uint32_t slot, uint64_t ticket, uint32_t weight, bool blocks) {
   uint64_t after = 0;
   {
     std::lock_guard lock(mutex_);
@@ -38,7 +38,7 @@ void Backlog::Add(uint32_t slot, uint64_t ticket, uint32_t weight) {
     after = Full(slot, 0);
   }
   // If the session has ended, the next call that checks reports it.
-  if (after != 0) (void)Attachment::Get().waiter().Wait(slot, after - 1);
+  if (after != 0 && blocks) (void)Attachment::Get().waiter().Wait(slot, after - 1);
 }
 
 uint64_t Backlog::RoomAfter(uint32_t slot, uint32_t weight) {

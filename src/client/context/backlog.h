@@ -13,9 +13,9 @@ class Backlog {
  public:
   static constexpr uint32_t kLookEvery = 32;  // weight
 
-  // Notes that records of this weight, up to `ticket`, have been submitted to the stream of this slot. Blocks until
-  // enough pending work is done for the caller to submit more.
-  void Add(uint32_t slot, uint64_t ticket, uint32_t weight);
+  // Notes that records of this weight, up to `ticket`, have been submitted to the stream of this slot. With `blocks` it
+  // blocks until enough pending work is done for the caller to submit more.
+  void Add(uint32_t slot, uint64_t ticket, uint32_t weight, bool blocks = true);
   // For a caller that must not block in the middle of submitting records of this weight: the work that has to be done
   // first, as ticket + 1; 0: none. A weight above half of the stream's bound counts as half, since there may never be
   // room for more at once.

@@ -52,7 +52,7 @@ void Stream::Destroy(Stream* stream) {
   do {
     next = std::max(seen >> kWeightBits, ticket + 1);
   } while (!end_.compare_exchange_weak(seen, next << kWeightBits, std::memory_order_acq_rel));
-  backlog_.Add(slot_, next - 1, static_cast<uint32_t>(seen & kWeightMask) + weight);
+  backlog_.Add(slot_, next - 1, static_cast<uint32_t>(seen & kWeightMask) + weight, !options_.never_blocks);
 }
 
 void Stream::WaitFor(const StreamMark& mark) {

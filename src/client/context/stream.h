@@ -31,6 +31,7 @@ struct StreamOptions {
   bool legacy = false;
   bool per_thread = false;
   bool non_blocking = false;
+  bool never_blocks = false;  // whoever submits to it looks for room first (RoomAfter): its backlog makes nobody wait
   int priority = 0;
 };
 
@@ -54,6 +55,7 @@ class Stream {
   uint64_t id() const { return id_; }
   bool legacy() const { return options_.legacy; }
   bool per_thread() const { return options_.per_thread; }
+  bool never_blocks() const { return options_.never_blocks; }
   bool blocking() const { return !options_.non_blocking; }
   int priority() const { return options_.priority; }
   unsigned flags() const { return options_.non_blocking ? cuda::CU_STREAM_NON_BLOCKING : cuda::CU_STREAM_DEFAULT; }

@@ -77,6 +77,8 @@ CUresult cuGraphClone(CUgraph* out, CUgraph handle) {
   CU_ASSIGN(const Graph* const graph, FindGraph(handle));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CU_TRY(CheckPlain(*graph, "cloned"));
+  if (graph->has_conditionals())
+    return Complain(CUDA_ERROR_INVALID_VALUE, "a graph with conditional nodes cannot be cloned");
   Graph* const clone = graph->Clone(false);
   if (clone == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = clone->handle();
@@ -168,7 +170,7 @@ CUresult cuGraphDestroyNode(CUgraphNode handle) {
 
 CUresult cuGraphDebugDotPrint(CUgraph handle, const char* path, unsigned int) {
   static constexpr const char* kTypes[] = {"kernel", "memcpy", "memset", "host",     "graph", "empty", "wait",
-                                           "record", "signal", "await",  "allocate", "free",  "words"};
+                                           "record", "signal", "await",  "allocate", "free",  "words", "conditional"};
   CU_ASSIGN(const Graph* const graph, FindGraph(handle));
   FILE* const file = path != nullptr ? std::fopen(path, "we") : nullptr;
   if (file == nullptr) return CUDA_ERROR_OPERATING_SYSTEM;

@@ -21,6 +21,8 @@ CUresult Instantiate(CUgraphExec* out, CUgraph handle, uint64_t flags) {
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
     return Complain(CUDA_ERROR_NOT_SUPPORTED, "graphs that kernels launch are not supported");
   if ((flags & ~kKnownFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (graph->around() != nullptr)
+    return Complain(CUDA_ERROR_INVALID_VALUE, "the body of a conditional node cannot be instantiated by itself");
   CU_ASSIGN(GraphExec* const exec, GraphExec::Create(*graph, flags));
   *out = exec->handle();
   return CUDA_SUCCESS;
@@ -34,8 +36,7 @@ CUresult Set(CUgraphExec exec_handle, CUgraphNode handle, Answer<NodeWork> work)
   if (!work) return work.error();
   if (static_cast<int>(work->index()) != own->type()) return CUDA_ERROR_INVALID_VALUE;
   if (!MayBecome(own->work(), *work)) return CUDA_ERROR_INVALID_VALUE;
-  own->Become(*work);
-  return CUDA_SUCCESS;
+  return own->Become(*work) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 }  // namespace
@@ -54,7 +55,10 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* out, CUgraph graph, CUDA_GRAP
   if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
   parameters->hErrNode_out = nullptr;
   const CUresult status = Instantiate(out, graph, parameters->flags);
+  const Graph* const found = Graph::Find(graph);
+  const bool unused = found != nullptr && found->has_unused_condition();
   parameters->result_out = status == CUDA_SUCCESS               ? CUDA_GRAPH_INSTANTIATE_SUCCESS
+                           : unused                             ? CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED
                            : status == CUDA_ERROR_INVALID_VALUE ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
                                                                 : CUDA_GRAPH_INSTANTIATE_ERROR;
   return status;
@@ -79,6 +83,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
   CU_ASSIGN(Stream* const stream, StreamOf(stream_handle));
   if (stream->capture() == nullptr) return exec->Launch(*stream);
   if (exec->has_memory_nodes()) return Capture::Break(*stream, "launch of a graph that allocates or frees memory");
+  if (exec->is_single()) return Capture::Break(*stream, "launch of a graph with conditional nodes");
   Graph* const copy = exec->Copy();
   return copy != nullptr ? Capture::Add(*stream, ChildWork{copy}) : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -148,6 +153,8 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node_handle, unsi
   CU_ASSIGN(const GraphNode* const node, FindNode(node_handle));
   const GraphNode* const own = exec->Own(node);
   if (own == nullptr || own->type() > CU_GRAPH_NODE_TYPE_MEMSET) return CUDA_ERROR_INVALID_VALUE;
+  if (own->graph().around() != nullptr)
+    return Complain(CUDA_ERROR_NOT_SUPPORTED, "nodes in the body of a conditional node cannot be disabled");
   exec->Enable(own, enabled != 0);
   return CUDA_SUCCESS;
 }

@@ -61,7 +61,10 @@ Answer<NodeWork> Described(const CUDA_BATCH_MEM_OP_NODE_PARAMS* operations);
 Answer<NodeWork> DescribedEvent(CUevent event, bool record);
 // A child's graph is not copied yet.
 Answer<NodeWork> DescribedChild(CUgraph child);
-// Of all types but those that allocate and free memory, which are added and never changed.
+// Of all types but conditional nodes and those that allocate and free memory, which are added and never changed.
 Answer<NodeWork> Described(const CUgraphNodeParams* node);
+
+CUresult AddConditionalNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, size_t count,
+                            CUDA_CONDITIONAL_NODE_PARAMS* p);
 
 }  // namespace tutti::client::entry

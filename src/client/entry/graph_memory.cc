@@ -26,7 +26,8 @@ Answer<Context*> ContextOn(Device& device, Context& given) {
 Answer<GraphAllocation::Handle> AllocateIn(const Graph& graph, std::span<GraphNode* const> before, Context& context,
                                            uint64_t bytes) {
   if (graph.owned())
-    return Refuse(Complain(CUDA_ERROR_INVALID_VALUE, "a child graph cannot allocate memory of its own"));
+    return Refuse(Complain(CUDA_ERROR_INVALID_VALUE,
+                           "a child graph, or a body of a conditional node, cannot allocate memory of its own"));
   if (const auto freed = graph.FreedBefore(before, context.device(), bytes))
     return GraphAllocation::CreateInPlaceOf(*freed);
   return GraphAllocation::Create(context, graph.id(), bytes);

@@ -32,8 +32,7 @@ CUresult Set(CUgraphNode handle, Answer<NodeWork> work) {
   CU_ASSIGN(GraphNode* const node, FindNode(handle));
   if (!work) return work.error();
   if (static_cast<int>(work->index()) != node->type()) return CUDA_ERROR_INVALID_VALUE;
-  node->Become(*work);
-  return CUDA_SUCCESS;
+  return node->Become(*work) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 template <typename Kind>
@@ -109,6 +108,8 @@ Answer<NodeWork> DescribedChild(CUgraph handle) {
   CU_ASSIGN_OR_REFUSE(Graph* const graph, FindGraph(handle));
   if (graph->has_memory_nodes())
     return Refuse(Complain(CUDA_ERROR_INVALID_VALUE, "a graph that allocates or frees memory cannot be a child graph"));
+  if (graph->has_conditionals())
+    return Refuse(Complain(CUDA_ERROR_INVALID_VALUE, "a graph with conditional nodes cannot be a child graph"));
   return ChildWork{graph};
 }
 Answer<NodeWork> Described(const CUgraphNodeParams* p) {
@@ -124,6 +125,9 @@ Answer<NodeWork> Described(const CUgraphNodeParams* p) {
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
       return DescribedEvent(p->event.event, p->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return Described(&p->memOp);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      return Refuse(
+          Complain(CUDA_ERROR_NOT_SUPPORTED, "a conditional node cannot be changed: change the nodes of its bodies"));
     default: return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED, "graph nodes of type {} are not supported", p->type));
   }
 }
@@ -174,6 +178,8 @@ CUresult cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* befo
     return cuGraphAddMemAllocNode(out, graph, before, count, &p->alloc);
   if (p != nullptr && p->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
     return cuGraphAddMemFreeNode(out, graph, before, count, p->free.dptr);
+  if (p != nullptr && p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+    return AddConditionalNode(out, graph, before, count, &p->conditional);
   return Add(out, graph, before, count, Described(p));
 }
 CUresult cuGraphAddNode_v2(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, const CUgraphEdgeData*,

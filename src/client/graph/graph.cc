@@ -16,19 +16,40 @@ bool Contains(const std::vector<GraphNode*>& list, const GraphNode* node) {
   return std::ranges::find(list, node) != list.end();
 }
 
+void DropGraphs(NodeWork& work) {
+  ForEachGraph(work, [](Graph*& owned) {
+    if (owned != nullptr) Graph::Destroy(owned);
+    owned = nullptr;
+  });
+}
+
+// Copies the graphs that a node of `graph` with this work is to own. False, and it owns none, if there are too many.
+bool CopyGraphs(NodeWork& work, Graph& graph) {
+  bool complete = true;
+  Graph* const around = std::holds_alternative<ConditionalWork>(work) ? &graph : nullptr;
+  ForEachGraph(work, [&](Graph*& owned) {
+    owned = complete ? owned->Clone(true, around) : nullptr;
+    complete = complete && owned != nullptr;
+  });
+  if (!complete) DropGraphs(work);
+  return complete;
+}
+
 }  // namespace
 
 constinit Pool<GraphNode, 1 << 20> GraphNode::pool_;
 constinit Pool<Graph, 1 << 17> Graph::pool_;
 
-void GraphNode::Become(const NodeWork& work) {
-  Graph* const old = As<ChildWork>() != nullptr ? As<ChildWork>()->graph : nullptr;
-  work_ = work;
-  if (auto* const child = As<ChildWork>()) child->graph = child->graph->Clone(true);
-  if (old != nullptr) Graph::Destroy(old);
+bool GraphNode::Become(const NodeWork& work) {
+  NodeWork copy = work;
+  if (!CopyGraphs(copy, graph_)) return false;
+  std::swap(work_, copy);
+  DropGraphs(copy);
+  return true;
 }
 
-Graph::Graph(bool owned) : owned_(owned), id_(next_id.fetch_add(1, std::memory_order_relaxed)) {}
+Graph::Graph(bool owned, Graph* around)
+    : owned_(owned), around_(around), id_(next_id.fetch_add(1, std::memory_order_relaxed)) {}
 
 Graph::~Graph() {
   while (!nodes_.empty()) Remove(nodes_.back());
@@ -75,18 +96,31 @@ void Graph::Remove(GraphNode* node) {
   for (GraphNode* const later : node->after_) std::erase(later->before_, node);
   std::erase(nodes_, node);
   order_.clear();
-  if (const ChildWork* const child = node->As<ChildWork>()) Destroy(child->graph);
+  DropGraphs(node->work_);
   GraphNode::pool_.Delete(node);
 }
 
-Graph* Graph::Clone(bool owned) const {
-  Graph* const clone = Create(owned);
+bool Graph::has_conditionals() const {
+  return std::ranges::any_of(nodes_, [](GraphNode* node) { return node->As<ConditionalWork>() != nullptr; });
+}
+
+bool Graph::has_unused_condition() const {
+  const bool own = std::ranges::any_of(conditions_, [](const auto& condition) { return !condition->used(); });
+  return own || std::ranges::any_of(nodes_, [](GraphNode* node) {
+           const auto* const conditional = node->As<ConditionalWork>();
+           return conditional != nullptr &&
+                  std::ranges::any_of(conditional->bodies, [](Graph* body) { return body->has_unused_condition(); });
+         });
+}
+
+Graph* Graph::Clone(bool owned, Graph* around) const {
+  Graph* const clone = Create(owned, around);
   if (clone == nullptr) return nullptr;
   std::unordered_map<const GraphNode*, GraphNode*> made;
   for (const GraphNode* const node : nodes_) {
     NodeWork work = node->work_;
-    if (auto* const child = std::get_if<ChildWork>(&work)) child->graph = child->graph->Clone(true);
-    const auto copy = clone->Add({}, std::move(work));
+    const auto copy =
+        CopyGraphs(work, *clone) ? clone->Add({}, std::move(work)) : Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
     if (!copy) {
       Destroy(clone);
       return nullptr;
@@ -104,8 +138,8 @@ Graph* Graph::Clone(bool owned) const {
 Answer<Graph::Instance> Graph::TakeInstance() {
   if (!instance_.expired()) {
     return Refuse(Complain(cuda::CUDA_ERROR_INVALID_VALUE,
-                           "a graph whose nodes allocate or free memory has an executable graph already: destroy it "
-                           "first (cuGraphExecDestroy)"));
+                           "a graph with conditional nodes, or with nodes that allocate or free memory, has an "
+                           "executable graph already: destroy it first (cuGraphExecDestroy)"));
   }
   auto instance = std::make_shared<Hold>();
   instance_ = instance;

@@ -11,6 +11,7 @@
 
 #include "client/base/answer.h"
 #include "client/base/pool.h"
+#include "client/graph/condition.h"
 #include "client/graph/graph_work.h"
 #include "client/graph/user_object.h"
 #include "cuda/types.h"
@@ -34,8 +35,8 @@ class GraphNode {
   Kind* As() {
     return std::get_if<Kind>(&work_);
   }
-  // Replaces the node's work by other work of the same kind; a child graph is copied.
-  void Become(const NodeWork& work);
+  // Replaces the node's work by other work of the same kind; graphs in it are copied. False if there are too many.
+  bool Become(const NodeWork& work);
   // Dependencies and dependent nodes, in the order in which they were added.
   const std::vector<GraphNode*>& before() const { return before_; }
   const std::vector<GraphNode*>& after() const { return after_; }
@@ -54,22 +55,31 @@ class GraphNode {
 
 class Graph {
  public:
-  // `owned`: by a node or an executable graph, so the program cannot destroy it.
-  explicit Graph(bool owned);
+  // `owned`: by a node or an executable graph, so the program cannot destroy it. `around`: the graph of the conditional
+  // node of which it is a body, which outlives it.
+  explicit Graph(bool owned, Graph* around);
   ~Graph();
 
   static Graph* Find(const void* handle) { return pool_.Find(handle); }
-  static Graph* Create(bool owned = false) { return pool_.Create(owned); }
+  static Graph* Create(bool owned = false, Graph* around = nullptr) { return pool_.Create(owned, around); }
   static void Destroy(Graph* graph);
 
   cuda::CUgraph handle() { return reinterpret_cast<cuda::CUgraph>(this); }
   bool owned() const { return owned_; }
+  Graph* around() const { return around_; }  // null if it is no body of a conditional node
   uint64_t id() const { return id_; }  // never reused
   const std::vector<GraphNode*>& nodes() const { return nodes_; }
   UserObjects& user_objects() { return user_objects_; }
   // Whether nodes of it allocate or free memory; then it may have one executable graph at a time, be no child, lose no
   // node and no dependency, and not be cloned by the program.
   bool has_memory_nodes() const { return has_memory_nodes_; }
+  // Then it may have one executable graph at a time, be no child, and not be cloned by the program either.
+  bool has_conditionals() const;
+  bool is_single() const { return has_memory_nodes_ || has_conditionals(); }
+  // Its conditions, and those of graphs in it that have been created for this one.
+  void Keep(Condition::Handle condition) { conditions_.push_back(std::move(condition)); }
+  // Whether it has a condition that is no node's.
+  bool has_unused_condition() const;
   // What the executable graph of it has to hold. INVALID_VALUE if another one holds it.
   struct Hold {};
   using Instance = std::shared_ptr<Hold>;
@@ -88,7 +98,7 @@ class Graph {
   void Remove(GraphNode* node);
 
   // A clone whose nodes know their originals. Null if there are too many.
-  Graph* Clone(bool owned) const;
+  Graph* Clone(bool owned, Graph* around = nullptr) const;
   // A topological order, stable in the order of creation. INVALID_VALUE for a cycle.
   Answer<std::vector<GraphNode*>> Ordered() const;
   // The same, cached until the graph changes. One thread at a time.
@@ -98,10 +108,12 @@ class Graph {
   static constinit Pool<Graph, 1 << 17> pool_;
 
   const bool owned_;
+  Graph* const around_;
   const uint64_t id_;
   std::vector<GraphNode*> nodes_;
   std::vector<GraphNode*> order_;  // empty: not sorted since the last change
   UserObjects user_objects_;
+  std::vector<Condition::Handle> conditions_;
   bool has_memory_nodes_ = false;
   std::weak_ptr<Hold> instance_;
 };

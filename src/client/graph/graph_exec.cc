@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "client/base/complaint.h"
+#include "client/graph/conditional.h"
+
 namespace tutti::client {
 
 using namespace tutti::cuda;
@@ -9,9 +12,26 @@ using namespace tutti::cuda;
 constinit Pool<GraphExec, 1 << 16> GraphExec::pool_;
 
 GraphExec::GraphExec(Graph* copy, GraphPlan plan, uint64_t flags, Graph::Instance instance)
-    : copy_(copy), plan_(std::move(plan)), flags_(flags), instance_(std::move(instance)) {
-  for (GraphNode* const node : copy_->nodes()) own_.emplace(node->origin(), node);
+    : copy_(copy),
+      plan_(std::move(plan)),
+      flags_(flags),
+      all_lanes_own_(copy->has_conditionals()),
+      instance_(std::move(instance)) {
+  Map(*copy_);
   FindMemory();
+}
+
+void GraphExec::Map(const Graph& copy) {
+  for (GraphNode* const node : copy.nodes()) {
+    own_.emplace(node->origin(), node);
+    MapBodies(*node);
+  }
+}
+
+void GraphExec::MapBodies(const GraphNode& own) {
+  const auto* const conditional = std::get_if<ConditionalWork>(&own.work());
+  if (conditional == nullptr) return;
+  for (const Graph* const body : conditional->bodies) Map(*body);
 }
 
 void GraphExec::FindMemory() {
@@ -39,8 +59,13 @@ GraphExec::~GraphExec() {
 
 Answer<GraphExec*> GraphExec::Create(Graph& graph, uint64_t flags) {
   CU_TRY_OR_REFUSE(graph.Ordered() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+  if (graph.has_unused_condition()) {
+    return Refuse(Complain(CUDA_ERROR_INVALID_VALUE,
+                           "a graph has a conditional handle that no conditional node uses: add the node"));
+  }
+  if (graph.has_conditionals()) CU_TRY_OR_REFUSE(CheckBodies(graph));
   Graph::Instance instance;
-  if (graph.has_memory_nodes()) {
+  if (graph.is_single()) {
     CU_ASSIGN_OR_REFUSE(instance, graph.TakeInstance());
   }
   Graph* const copy = graph.Clone(true);
@@ -55,19 +80,46 @@ void GraphExec::Destroy(GraphExec* exec) {
   if (pool_.Retire(exec)) pool_.Delete(exec);
 }
 
-// If there are too many streams, or if its lane is full of launches from another stream, a branch runs in the launch's
-// stream.
-Stream& GraphExec::LaneOf(uint32_t number, Stream& stream, uint32_t weight) {
-  if (number == 0) return stream;
-  lanes_.resize(std::max<size_t>(lanes_.size(), number));
-  Lane& lane = lanes_[number - 1];
+// Null if there are too many streams, or if its lane is full of launches from another stream.
+Stream* GraphExec::LaneOf(uint32_t number, Stream& stream, uint32_t weight) {
+  lanes_.resize(std::max<size_t>(lanes_.size(), number + 1));
+  Lane& lane = lanes_[number];
   Stream* const kept = lane.Find();
   if (kept != nullptr && &kept->context() == &stream.context() && kept->priority() == stream.priority())
-    return kept->RoomAfter(weight).Reached() ? *kept : stream;
+    return kept->RoomAfter(weight).Reached() ? kept : nullptr;
   if (kept != nullptr) Stream::Destroy(kept);
-  Stream* const made = Stream::Create(stream.context(), {.non_blocking = true, .priority = stream.priority()});
+  Stream* const made = Stream::Create(
+      stream.context(), {.non_blocking = true, .never_blocks = all_lanes_own_, .priority = stream.priority()});
   lane = {made, made != nullptr ? made->id() : 0};
-  return made != nullptr ? *made : stream;
+  return made;
+}
+
+// The streams of a launch, which begin after what is in `stream`. Without a lane of its own a branch runs in `stream`;
+// if all lanes are to be the graph's own, OUT_OF_MEMORY.
+int GraphExec::EnterLanes(Stream& stream, uint32_t weight, std::vector<Stream*>* lanes) {
+  if (!all_lanes_own_) lanes->push_back(&stream);
+  if (!lanes->empty() && plan_.lanes <= 1) return CUDA_SUCCESS;
+  const StreamMark begin = stream.FullMark();
+  for (uint32_t number = 0; lanes->size() < std::max(plan_.lanes, 1u); ++number) {
+    Stream* const lane = LaneOf(number, stream, weight);
+    if (lane == nullptr && all_lanes_own_) return CUDA_ERROR_OUT_OF_MEMORY;
+    lanes->push_back(lane != nullptr ? lane : &stream);
+    lanes->back()->WaitFor(begin);
+  }
+  return CUDA_SUCCESS;
+}
+
+void GraphExec::SetConditions(std::span<Stream* const> lanes) const {
+  if (!all_lanes_own_) return;
+  for (const Condition* const condition : ConditionsOf(*copy_)) {
+    const auto value = condition->launch_value();
+    if (value) {
+      lanes[0]->Submit(wire::RecordKind::kConditionSet,
+                       wire::ConditionSetBody{.condition = condition->number(), .value = *value, .reserved = 0});
+    }
+  }
+  const StreamMark set = lanes[0]->LastMark();
+  for (Stream* const lane : lanes) lane->WaitFor(set);
 }
 
 // An upper bound over all lanes.
@@ -82,7 +134,7 @@ uint32_t GraphExec::LaunchWeight() const {
 // stream does.
 StreamMark GraphExec::RoomAfter(Stream& stream, uint32_t weight) const {
   const StreamMark room = stream.RoomAfter(weight);
-  if (!room.Reached() || last_launch_.slot != stream.slot()) return room;
+  if (!room.Reached() || (last_launch_.slot != stream.slot() && !all_lanes_own_)) return room;
   for (const Lane& lane : lanes_) {
     Stream* const kept = lane.Find();
     const StreamMark in_lane = kept != nullptr ? kept->RoomAfter(weight) : StreamMark{};
@@ -102,20 +154,18 @@ int GraphExec::Launch(Stream& stream) {
     CU_TRY(room.Wait());
     lock.lock();
   }
+  if (all_lanes_own_) CU_TRY(CheckBodies(*copy_, &stream));
   std::vector<GraphAllocation::Handle> begun;
   if (has_memory_nodes()) {
     CU_ASSIGN(begun, GraphAllocation::Take(memory_, (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0));
   }
   stream.WaitFor(last_launch_);
-  std::vector<Stream*> lanes{&stream};
-  if (plan_.lanes > 1) {
-    const StreamMark begin = stream.FullMark();
-    for (uint32_t lane = 1; lane < plan_.lanes; ++lane) {
-      lanes.push_back(&LaneOf(lane, stream, weight));
-      lanes.back()->WaitFor(begin);
-    }
+  std::vector<Stream*> lanes;
+  int status = EnterLanes(stream, weight, &lanes);
+  if (status == 0) {
+    SetConditions(lanes);
+    status = RunSteps(lanes);
   }
-  const int status = RunSteps(lanes);
   if (status != 0) GraphAllocation::Undo(begun);
   for (const Stream* const lane : lanes) stream.WaitFor(lane->LastMark());
   last_launch_ = stream.LastMark();
@@ -148,31 +198,51 @@ void GraphExec::Enable(const GraphNode* own, bool enabled) {
 }
 
 // Nodes are matched in order of creation, as the driver does for repeated captures; their dependencies must match as
-// well.
-//
-// A graph with memory nodes then has this one as its executable graph, and the former graph has none.
-GraphExec::Difference GraphExec::Update(Graph& graph) {
-  const auto& theirs = graph.nodes();
-  const auto& ours = copy_->nodes();
+// well, and so must the bodies of conditional nodes.
+GraphExec::Difference GraphExec::Compare(const Graph& own, const Graph& other) {
+  const auto& theirs = other.nodes();
+  const auto& ours = own.nodes();
   if (theirs.size() != ours.size()) return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, nullptr};
-  std::map<const GraphNode*, GraphNode*> own;
-  for (size_t i = 0; i < theirs.size(); ++i) own.emplace(theirs[i], ours[i]);
+  std::map<const GraphNode*, const GraphNode*> matching;
+  for (size_t i = 0; i < theirs.size(); ++i) matching.emplace(theirs[i], ours[i]);
   for (size_t i = 0; i < theirs.size(); ++i) {
     if (theirs[i]->type() != ours[i]->type()) return {CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, theirs[i]};
     std::set<const GraphNode*> before(ours[i]->before().begin(), ours[i]->before().end());
     bool same = before.size() == theirs[i]->before().size();
-    for (const GraphNode* const earlier : theirs[i]->before()) same = same && before.contains(own.at(earlier));
+    for (const GraphNode* const earlier : theirs[i]->before()) same = same && before.contains(matching.at(earlier));
     if (!same) return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, theirs[i]};
     if (!MayBecome(ours[i]->work(), theirs[i]->work()))
       return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, theirs[i]};
+    const auto* const conditional = std::get_if<ConditionalWork>(&ours[i]->work());
+    if (conditional == nullptr) continue;
+    const auto& bodies = std::get<ConditionalWork>(theirs[i]->work()).bodies;
+    for (size_t b = 0; b < bodies.size(); ++b) {
+      const Difference difference = Compare(*conditional->bodies[b], *bodies[b]);
+      if (difference.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return difference;
+    }
   }
+  return {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr};
+}
+
+// A graph with conditional or memory nodes then has this one as its executable graph, and the former graph has none.
+GraphExec::Difference GraphExec::Update(Graph& graph) {
+  const Difference difference = Compare(*copy_, graph);
+  if (difference.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return difference;
+  if (all_lanes_own_ && (graph.has_unused_condition() || CheckBodies(graph) != 0))
+    return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, nullptr};
   if (instance_ != nullptr && !graph.Has(instance_)) {
     auto taken = graph.TakeInstance();
     if (!taken) return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, nullptr};
     instance_ = std::move(*taken);
   }
-  for (size_t i = 0; i < theirs.size(); ++i) ours[i]->Become(theirs[i]->work());
-  own_ = std::move(own);
+  const auto& theirs = graph.nodes();
+  const auto& ours = copy_->nodes();
+  own_.clear();
+  for (size_t i = 0; i < theirs.size(); ++i) {
+    if (!ours[i]->Become(theirs[i]->work())) return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, theirs[i]};
+    own_.emplace(theirs[i], ours[i]);
+    MapBodies(*ours[i]);
+  }
   FindMemory();
   return {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr};
 }

@@ -2,8 +2,9 @@
 //
 // A launch submits the nodes to the streams one by one. The first lane of the plan is the launch's stream. The others
 // are streams of the graph's own, created on demand; they start after the work in the launch's stream, which waits for
-// them at the end. A child graph runs in the lane of its node. Launches of one executable graph are ordered one after
-// the other, whatever streams they are in.
+// them at the end. A child graph runs in the lane of its node. A graph with conditional nodes runs in streams of its
+// own alone, since nothing may come between the records of such a node (client/graph/conditional.h). Launches of one
+// executable graph are ordered one after the other, whatever streams they are in.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ class GraphExec {
   ~GraphExec();
 
   static GraphExec* Find(const void* handle) { return pool_.Find(handle); }
-  // INVALID_VALUE if the dependencies form a cycle, or if the graph allocates or frees memory and has one already.
+  // INVALID_VALUE if the dependencies form a cycle, if the graph may have one executable graph only and has it, or if
+  // it has a condition that no node uses. Errors of CheckBodies.
   static Answer<GraphExec*> Create(Graph& graph, uint64_t flags);
   static void Destroy(GraphExec* exec);
 
@@ -34,10 +36,12 @@ class GraphExec {
   uint64_t flags() const { return flags_; }
   int Launch(Stream& stream);
   bool has_memory_nodes() const { return copy_->has_memory_nodes(); }
+  bool is_single() const { return instance_ != nullptr; }
   // A copy of its graph for a node to own. Null if there are too many.
   Graph* Copy() const { return copy_->Clone(true); }
 
-  // Its copy of a node of the graph it was instantiated from, or last updated from. Null for other nodes.
+  // Its copy of a node of the graph it was instantiated from, or last updated from, and of nodes in bodies. Null for
+  // other nodes.
   GraphNode* Own(const GraphNode* node) const;
   bool Enabled(const GraphNode* own) const { return !disabled_.contains(own); }
   void Enable(const GraphNode* own, bool enabled);
@@ -61,7 +65,12 @@ class GraphExec {
       return found != nullptr && found->id() == id ? found : nullptr;
     }
   };
-  Stream& LaneOf(uint32_t number, Stream& stream, uint32_t weight);
+  Stream* LaneOf(uint32_t number, Stream& stream, uint32_t weight);
+  int EnterLanes(Stream& stream, uint32_t weight, std::vector<Stream*>* lanes);
+  void SetConditions(std::span<Stream* const> lanes) const;
+  void Map(const Graph& copy);
+  void MapBodies(const GraphNode& own);
+  static Difference Compare(const Graph& own, const Graph& other);
   void FindMemory();
   int RunSteps(std::span<Stream* const> lanes) const;
   uint32_t LaunchWeight() const;
@@ -73,11 +82,12 @@ class GraphExec {
   const GraphPlan plan_;
   const uint64_t flags_;
   std::map<const GraphNode*, GraphNode*> own_;
-  Graph::Instance instance_;  // null: it has no memory nodes
+  const bool all_lanes_own_;  // it has conditional nodes
+  Graph::Instance instance_;  // null unless it is the only one of its graph
   GraphAllocation::Turn memory_;
   std::set<const GraphNode*> disabled_;
   std::mutex launch_mutex_;  // guards the rest
-  std::vector<Lane> lanes_;  // from the second lane on
+  std::vector<Lane> lanes_;  // from the second lane on; if all are its own, from the first
   StreamMark last_launch_;
 };
 

@@ -7,6 +7,7 @@
 #include "client/copy/host_calls.h"
 #include "client/copy/host_copy.h"
 #include "client/copy/memory_operations.h"
+#include "client/graph/conditional.h"
 #include "client/graph/graph.h"
 #include "client/module/library.h"
 #include "client/session/attachment.h"
@@ -71,6 +72,8 @@ int RunWork(const NoWork<kType>&, Stream&) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+int RunWork(const ConditionalWork& work, Stream& stream) { return RunConditional(work, stream); }
+
 int RunWork(const MemoryWork& work, Stream& stream) { return SubmitMemoryOperations(stream, work.operations); }
 
 }  // namespace
@@ -134,6 +137,10 @@ int Run(const NodeWork& work, Stream& stream) {
 }
 
 bool MayBecome(const NodeWork& work, const NodeWork& other) {
+  if (const auto* const conditional = std::get_if<ConditionalWork>(&work)) {
+    const auto& theirs = std::get<ConditionalWork>(other);
+    return conditional->type == theirs.type && conditional->bodies.size() == theirs.bodies.size();
+  }
   const auto* const memory = std::get_if<MemoryWork>(&work);
   if (memory == nullptr) return true;
   const auto& theirs = std::get<MemoryWork>(other);
@@ -144,13 +151,13 @@ uint32_t Weight(const NodeWork& work) {
   if (const auto* const kernel = std::get_if<KernelWork>(&work)) return wire::BacklogWeight(kernel->arguments.size());
   if (const auto* const memory = std::get_if<MemoryWork>(&work))
     return static_cast<uint32_t>(memory->operations.size());
-  const auto* const child = std::get_if<ChildWork>(&work);
-  if (child == nullptr) return 2;  // an event's record may need a marker before it
-  uint32_t all = 0;
-  const auto nodes = child->graph->KeptOrder();
-  if (nodes) {
-    for (const GraphNode* node : *nodes) all += Weight(node->work());
-  }
+  const bool has_graphs = std::holds_alternative<ChildWork>(work) || std::holds_alternative<ConditionalWork>(work);
+  uint32_t all = std::holds_alternative<ChildWork>(work) ? 0 : 2;  // an event's record may need a marker before it
+  if (!has_graphs) return all;
+  ForEachGraph(work, [&](Graph* graph) {
+    all += 1;
+    for (const GraphNode* const node : graph->nodes()) all += Weight(node->work());
+  });
   return all;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 namespace tutti::client {
 
+class Condition;
 class Graph;
 
 // The arguments are copied, in the kernel's layout; their sources need not outlive the call.
@@ -73,13 +75,19 @@ struct MemoryWork {
   std::vector<cuda::CUstreamBatchMemOpParams> operations;
 };
 
+struct ConditionalWork {
+  std::shared_ptr<Condition> condition;
+  cuda::CUgraphConditionalNodeType type = 0;
+  std::vector<Graph*> bodies;  // the node's own
+};
+
 // A type of nodes that no graph of ours has.
 template <int kType>
 struct NoWork {};
 
 // In the order of CUgraphNodeType, so that index() is the type.
 using NodeWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork,
-                              NoWork<8>, NoWork<9>, AllocateWork, FreeWork, MemoryWork>;
+                              NoWork<8>, NoWork<9>, AllocateWork, FreeWork, MemoryWork, ConditionalWork>;
 
 Answer<KernelWork> MakeKernelWork(cuda::CUfunction handle, Context& context, const LaunchShape& shape,
                                   void* const* parameters, void* const* extra);
@@ -87,6 +95,15 @@ Answer<CopyWork> MakeCopyWork(const cuda::CUDA_MEMCPY3D& description);
 CopyWork MakeCopyWork(const CopyRequest& request);
 Answer<FillWork> MakeFillWork(const cuda::CUDA_MEMSET_NODE_PARAMS& description);
 Answer<MemoryWork> MakeMemoryWork(const cuda::CUDA_BATCH_MEM_OP_NODE_PARAMS& description);
+
+// Calls `change` with each graph that a node with this work owns.
+template <typename Work, typename Change>
+void ForEachGraph(Work& work, Change change) {
+  if (auto* const child = std::get_if<ChildWork>(&work)) change(child->graph);
+  if (auto* const conditional = std::get_if<ConditionalWork>(&work)) {
+    for (auto& body : conditional->bodies) change(body);
+  }
+}
 
 // Submits the work to the stream; a child graph's nodes one after the other. Errors are those of the corresponding
 // call.

@@ -206,7 +206,7 @@ int Launch(Stream& stream, Function& function, const LaunchShape& shape, void* c
   uint8_t arguments[wire::kInlineArgumentBytes];
   CU_TRY(FillArguments(info, parameters, extra, arguments));
   stream.Submit(wire::RecordKind::kLaunch, body, std::span(arguments, info.param_bytes));
-  return launches_block ? AwaitLaunch(stream) : CUDA_SUCCESS;
+  return launches_block && !stream.never_blocks() ? AwaitLaunch(stream) : CUDA_SUCCESS;
 }
 
 }  // namespace tutti::client

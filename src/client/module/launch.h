@@ -34,7 +34,8 @@ inline constexpr int kInvalidConfiguration = 9;  // cudaErrorInvalidConfiguratio
 int CheckLaunch(const Context& context, const Function& function, const LaunchShape& shape);
 int PackArguments(const Function& function, void* const* parameters, void* const* extra, uint8_t* out);
 
-// CUDA_LAUNCH_BLOCKING=1: every launch waits until its kernel is done. Set before the first launch.
+// CUDA_LAUNCH_BLOCKING=1: every launch waits until its kernel is done, but for streams that never block. Set before the
+// first launch.
 inline constinit bool launches_block = false;
 
 // `parameters`: one pointer per kernel parameter; `extra`: a list that names one packed buffer. One of the two, or

@@ -64,6 +64,32 @@ TEST_F(FaultTest, AStreamThatWaitsForAValueIsToldToo) {
   CU_EXPECT(cuStreamDestroy_v2(other));
 }
 
+TEST_F(FaultTest, ItEndsALoopOfAGraphThatGoesRoundOverNothing) {
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  CUgraphExec exec = nullptr;
+  CUstream stream = nullptr;
+  CUgraphNodeParams loop{};
+  loop.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  loop.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
+  loop.conditional.size = 1;
+  CU_ASSERT(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CU_ASSERT(cuGraphCreate(&graph, 0));
+  CU_ASSERT(cuGraphConditionalHandleCreate(&loop.conditional.handle, graph, context_, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+  CU_ASSERT(cuGraphAddNode_v2(&node, graph, nullptr, nullptr, 0, &loop));
+  CU_ASSERT(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  CU_ASSERT(cuGraphLaunch(exec, stream));
+  EXPECT_EQ(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+  Fault();
+  EXPECT_EQ(cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+  CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
+  const CUdeviceptr again = Allocate(4);
+  CU_ASSERT(cuMemsetD32_v2(again, 9, 1));
+  EXPECT_EQ(Read(again, 1)[0], 9u);
+  CU_EXPECT(cuGraphExecDestroy(exec));
+  CU_EXPECT(cuGraphDestroy(graph));
+}
+
 TEST_F(FaultTest, WhoSynchronisesIsToldWhenTheCopyBeingMadeIsOver) {
   LongCopy copy;
   copy.Begin();
