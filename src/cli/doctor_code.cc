@@ -22,7 +22,7 @@ struct Known {
   const char* remedy;
 };
 constexpr Known kLibraries[] = {
-    {"libcublas", "TUTTI_COMPUTE_CAPABILITY=11.0 tutti run -- PROGRAM: SGEMM and DGEMM then choose kernels with PTX"},
+    {"libcublas", "TUTTI_COMPUTE_CAPABILITY=13.0 tutti run -- PROGRAM: SGEMM and DGEMM then choose kernels with PTX"},
 };
 // Those that make machine code when the program runs.
 constexpr Known kMakers[] = {
@@ -59,7 +59,7 @@ std::string Remedy(const std::string& file, const image::CodeCensus& census) {
   if (const Known* known = FindKnown(kLibraries, file)) return known->remedy;
   if (census.with_ptx == 0) return kBuildWithPtx;
   return "if a kernel of it has no PTX: another compute capability may choose other kernels "
-         "(TUTTI_COMPUTE_CAPABILITY=11.0)";
+         "(TUTTI_COMPUTE_CAPABILITY=13.0)";
 }
 
 Finding Judge(const std::string& file, const image::CodeCensus& census) {

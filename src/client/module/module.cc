@@ -11,6 +11,7 @@
 #include "client/module/function.h"
 #include "client/module/origin.h"
 #include "client/session/attachment.h"
+#include "cuda/device_attribute.h"
 #include "ipc/message.h"
 #include "os/memory.h"
 
@@ -58,11 +59,12 @@ bool IsAudited() { return Environment("LD_AUDIT").find("libtutti-keep-ptx.so") !
 
 // A program without JIT options has no other way to learn what is wrong with its code. Some libraries try hundreds of
 // images without PTX; of each file only the first is logged.
-void LogFailure(int status, const std::string& text, const void* where) {
+void LogFailure(const Device& device, int status, const std::string& text, const void* where) {
   const std::string origin = OriginOf(where);
   const bool no_ptx = status == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (no_ptx && !FirstOf(origin)) return;
-  const std::string advice = no_ptx ? AdviceAboutPtx(origin, LoadedFiles(), IsAudited()) : "";
+  const int major = device.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  const std::string advice = no_ptx ? AdviceAboutPtx(origin, LoadedFiles(), IsAudited(), major) : "";
   log::Error("a module{}{} could not be loaded: {}{}{}", origin.empty() ? "" : " of ", origin,
              text.substr(0, text.find('\n')), advice.empty() ? "" : "; ", advice);
 }
@@ -71,12 +73,12 @@ Answer<Loaded> LoadOn(const Device& device, std::span<const uint8_t> image, cons
                       const void* where) {
   auto loaded = AskServer(device.index(), image);
   if (!loaded) {
-    LogFailure(loaded.error().code, loaded.error().text, where);
+    LogFailure(device, loaded.error().code, loaded.error().text, where);
     return Refuse(loaded.error().code != 0 ? loaded.error().code : cuda::CUDA_ERROR_UNKNOWN);
   }
   if (loaded->reply.status != 0) {
     options.WriteError(loaded->reply.log);
-    LogFailure(loaded->reply.status, loaded->reply.log, where);
+    LogFailure(device, loaded->reply.status, loaded->reply.log, where);
     return Refuse(loaded->reply.status);
   }
   options.WriteInfo(loaded->reply.log);

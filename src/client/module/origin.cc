@@ -1,6 +1,7 @@
 #include "client/module/origin.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <link.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 
 namespace tutti::client {
 namespace {
+
+constexpr int kNoMachineCode = 13;  // compute capability 13.0: newer than what any library has machine code for
 
 // Libraries and packages of Python that make machine code as programs run, by what the paths of their files contain.
 struct Maker {
@@ -48,10 +51,14 @@ std::vector<std::string> LoadedFiles() {
   return files;
 }
 
-std::string AdviceAboutPtx(const std::string& origin, const std::vector<std::string>& loaded, bool audited) {
+std::string AdviceAboutPtx(const std::string& origin, const std::vector<std::string>& loaded, bool audited,
+                           int compute_major) {
   if (IsLibrary(origin)) {
-    return "a library chooses its kernels by the compute capability, so another one may help: "
-           "TUTTI_COMPUTE_CAPABILITY=11.0";
+    if (compute_major >= kNoMachineCode) return "";
+    return fmt::format(
+        "a library chooses its kernels by the compute capability, and has PTX for devices that are newer "
+        "than its machine code: try TUTTI_COMPUTE_CAPABILITY={}.0",
+        kNoMachineCode);
   }
   std::string text;
   if (!origin.empty()) return text;

@@ -15,7 +15,9 @@ std::string OriginOf(const void* where);
 std::vector<std::string> LoadedFiles();
 
 // What the program's user can do about an image of `origin` without PTX, besides building it differently, in a process
-// with these files, started by `tutti run` with its auditing library or not. Empty: nothing.
-std::string AdviceAboutPtx(const std::string& origin, const std::vector<std::string>& loaded, bool audited);
+// with these files, started by `tutti run` with its auditing library or not, for a device that reports this compute
+// capability's major number. Empty: nothing.
+std::string AdviceAboutPtx(const std::string& origin, const std::vector<std::string>& loaded, bool audited,
+                           int compute_major);
 
 }  // namespace tutti::client

@@ -22,32 +22,36 @@ TEST(OriginTest, LibrariesOfThisProcessAreListed) {
 
 TEST(OriginTest, WhoMadeTheCodeIsToldItsSwitch) {
   const std::vector<std::string> numba = {"", "/lib/libc.so.6", "/v/site-packages/numba/_dispatcher.cpython-311.so"};
-  EXPECT_THAT(AdviceAboutPtx("", numba, false), HasSubstr("lineinfo=True"));
+  EXPECT_THAT(AdviceAboutPtx("", numba, false, 8), HasSubstr("lineinfo=True"));
   const std::vector<std::string> both = {"/v/cupy/_core/core.so", "/v/triton/_C/libtriton.so"};
-  EXPECT_THAT(AdviceAboutPtx("", both, false), HasSubstr("CUPY_COMPILE_WITH_PTX=1"));
-  EXPECT_THAT(AdviceAboutPtx("", both, false), HasSubstr("TRITON_DISABLE_LINE_INFO"));
-  EXPECT_THAT(AdviceAboutPtx("", {"/v/nvidia/cu13/lib/libnvrtc.so.13"}, false), HasSubstr("tutti run"));
-  EXPECT_EQ(AdviceAboutPtx("", {"/lib/libc.so.6"}, false), "");
+  EXPECT_THAT(AdviceAboutPtx("", both, false, 8), HasSubstr("CUPY_COMPILE_WITH_PTX=1"));
+  EXPECT_THAT(AdviceAboutPtx("", both, false, 8), HasSubstr("TRITON_DISABLE_LINE_INFO"));
+  EXPECT_THAT(AdviceAboutPtx("", {"/v/nvidia/cu13/lib/libnvrtc.so.13"}, false, 8), HasSubstr("tutti run"));
+  EXPECT_EQ(AdviceAboutPtx("", {"/lib/libc.so.6"}, false, 8), "");
 }
 
 TEST(OriginTest, WhoIsUnderTuttiRunIsToldWhatElseHelps) {
   for (const char* const maker : {"/v/libnvrtc.so.13", "/v/libnvJitLink.so.13"})
-    EXPECT_THAT(AdviceAboutPtx("", {maker}, true), HasSubstr("give it -lineinfo"));
+    EXPECT_THAT(AdviceAboutPtx("", {maker}, true, 8), HasSubstr("give it -lineinfo"));
 }
 
 TEST(OriginTest, ALibraryIsKnownByItsNameNotItsFolder) {
-  EXPECT_EQ(AdviceAboutPtx("/home/u/x.so.d/program", {}, false), "");
-  EXPECT_EQ(AdviceAboutPtx("/home/u/program.source", {}, false), "");
+  EXPECT_EQ(AdviceAboutPtx("/home/u/x.so.d/program", {}, false, 8), "");
+  EXPECT_EQ(AdviceAboutPtx("/home/u/program.source", {}, false, 8), "");
   for (const char* const library : {"/v/libx.so", "/v/libx.so.12", "libx.so", "/v/x.cpython-311.so"})
-    EXPECT_THAT(AdviceAboutPtx(library, {}, false), HasSubstr("TUTTI_COMPUTE_CAPABILITY"));
+    EXPECT_THAT(AdviceAboutPtx(library, {}, false, 8), HasSubstr("TUTTI_COMPUTE_CAPABILITY"));
+}
+
+TEST(OriginTest, WhoHasTriedTheNewestIsNotToldToTryIt) {
+  EXPECT_EQ(AdviceAboutPtx("/v/libcurand.so.10", {}, false, 13), "");
 }
 
 TEST(OriginTest, ALibraryIsNoMatterOfTheMakersBesideIt) {
   const std::vector<std::string> cupy = {"/v/cupy/_core/core.so"};
-  const std::string advice = AdviceAboutPtx("/v/nvidia/libcublasLt.so.13", cupy, false);
+  const std::string advice = AdviceAboutPtx("/v/nvidia/libcublasLt.so.13", cupy, false, 8);
   EXPECT_THAT(advice, HasSubstr("TUTTI_COMPUTE_CAPABILITY"));
   EXPECT_THAT(advice, testing::Not(HasSubstr("CUPY")));
-  EXPECT_EQ(AdviceAboutPtx("/home/u/program", cupy, false), "");
+  EXPECT_EQ(AdviceAboutPtx("/home/u/program", cupy, false, 8), "");
 }
 
 }  // namespace

@@ -1,0 +1,49 @@
+# Frameworks of Python as they come from PyPI (tests/real/frameworks/requirements), on the CPU device under `tutti run`: NVIDIA's
+# cuda.core, CuPy, Triton on PyTorch's tensors, and numba-cuda's own tests (about 40 minutes). Writes the table of
+# docs/reference/compatibility.md, and fails where less is right than expected.tsv says.
+#   FRAMEWORKS="cupy triton"   only these
+. "$(dirname "$0")/../e2e/lib.sh"
+use_programs
+[ -x "$bin/tutti" ] || skip "needs tutti"
+python3 -c 'import venv, ensurepip' 2> /dev/null || skip "needs python3-venv (./dev setup --e2e)"
+here=$(cd "$(dirname "$0")" && pwd)
+kept=$bin/../frameworks  # environments and code caches outlive the test
+results=$work/results
+mkdir -p "$kept" "$results"
+unset LD_LIBRARY_PATH
+export TUTTI_CACHE_DIR=$kept/cache TRITON_CACHE_DIR=$kept/triton CUPY_CACHE_DIR=$kept/cupy NUMBA_CACHE_DIR=$kept/numba TUTTI_QUIET=1
+
+# environment NAME: makes or updates $kept/NAME; prints the path of its python.
+environment() {
+  local list=$here/frameworks/requirements/$1.txt home=$kept/env-$1
+  if ! cmp -s "$list" "$home/installed.txt"; then
+    echo "frameworks: installing $(xargs < "$list")" >&2
+    rm -rf "$home"
+    python3 -m venv "$home"
+    "$home/bin/pip" install --quiet --disable-pip-version-check -r "$list" >&2 || fail "pip could not install $list"
+    cp "$list" "$home/installed.txt"
+  fi
+  echo "$home/bin/python"
+}
+# cases ENVIRONMENT FILE SETTINGS: runs the file's cases; SETTINGS are variables for it.
+cases() {
+  local python settings
+  [[ " ${FRAMEWORKS:-cuda_core cupy triton numba} " == *" $1 "* ]] || return 0
+  python=$(environment "$1")
+  read -ra settings <<< "$3"
+  env "${settings[@]}" "$bin/tutti" run -- "$python" "$here/frameworks/$2.py" --results "$results/$1${3//[^A-Z0-9.]/_}.jsonl" --settings "$3"
+}
+
+cases cuda_core cuda_core_cases ""
+cases cupy cupy_cases ""
+cases cupy cupy_cases "TUTTI_COMPUTE_CAPABILITY=13.0"
+cases triton triton_cases ""
+cases numba numba_suite ""
+
+python3 "$here/frameworks/table.py" "$results"/*.jsonl | tee "$kept/table.md"
+if [ -z "${FRAMEWORKS:-}" ]; then
+  page=$here/../../docs/reference/compatibility.md
+  { sed '/^<!-- frameworks:/q' "$page"; cat "$kept/table.md"; sed -n '/^<!-- end of frameworks -->/,$p' "$page"; } > "$work/page"
+  cp "$work/page" "$page"
+fi
+python3 "$here/frameworks/expected.py" "$here/frameworks/expected.tsv" "$results"/*.jsonl
