@@ -27,8 +27,8 @@ inline constexpr uint32_t kMostLevels = 16;
 struct Texture {
   uint64_t address;  // of the first texel
   uint64_t row_bytes;  // from row to row
-  uint64_t plane_bytes;  // from depth to depth, or layer to layer
-  uint32_t extent[3];  // in texels; the last one also counts layers; 1 where there is no such dimension
+  uint64_t plane_bytes;  // from depth to depth, layer to layer, or face to face
+  uint32_t extent[3];  // in texels; the last one also counts layers and faces; 1 where there is no such dimension
   uint32_t texel_bytes;  // channels * channel_bytes
   uint32_t channels;  // 1, 2 or 4; those that are missing read as 0
   uint32_t channel_bytes;  // 1, 2 or 4
@@ -44,7 +44,9 @@ struct Texture {
   uint32_t linear_levels;  // 0: the nearest level
   float level_bias, level_min, level_max;  // added to the level that a kernel asks for; its limits
   uint64_t level_address[kMostLevels];  // of the first texel of each, `address` the first
+  uint32_t seamless;  // of a cube map: linear filtering goes on beyond a face's edges
+  uint32_t zero;
 };
-static_assert(sizeof(Texture) == 240);
+static_assert(sizeof(Texture) == 248);
 
 }  // namespace tutti::guest

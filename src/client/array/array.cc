@@ -20,6 +20,18 @@ uint64_t ChannelBytes(cuda::CUarray_format format) {
   }
 }
 
+namespace {
+
+bool IsCubeMap(const cuda::CUDA_ARRAY3D_DESCRIPTOR& shape) { return (shape.Flags & cuda::CUDA_ARRAY3D_CUBEMAP) != 0; }
+
+// Six layers are the faces of a cube; only with CUDA_ARRAY3D_LAYERED there may be several.
+bool IsCube(const cuda::CUDA_ARRAY3D_DESCRIPTOR& shape) {
+  const bool layered = (shape.Flags & cuda::CUDA_ARRAY3D_LAYERED) != 0;
+  return shape.Width == shape.Height && shape.Depth != 0 && (layered ? shape.Depth % 6 == 0 : shape.Depth == 6);
+}
+
+}  // namespace
+
 constinit Pool<Array, 1 << 16> Array::pool_;
 
 Answer<Array*> Array::Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, bool is_level) {
@@ -28,6 +40,7 @@ Answer<Array*> Array::Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPT
   if (channel == 0 || descriptor.Width == 0 || (channels != 1 && channels != 2 && channels != 4)) {
     return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
   }
+  if (IsCubeMap(descriptor) && !IsCube(descriptor)) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
   const auto row = CheckedMul<uint64_t>(descriptor.Width, channel * channels);
   const auto plane = row ? CheckedMul<uint64_t>(*row, descriptor.Height == 0 ? 1 : descriptor.Height) : std::nullopt;
   const auto bytes = plane ? CheckedMul<uint64_t>(*plane, descriptor.Depth == 0 ? 1 : descriptor.Depth) : std::nullopt;

@@ -49,10 +49,23 @@ int SetExtent(Texture& texture, uint64_t width, uint64_t height, uint64_t depth)
   return CUDA_SUCCESS;
 }
 
+// The array behind a texture, of a mipmapped one the first level; null if there is none.
+const Array* ArrayOf(const CUDA_RESOURCE_DESC& resource) {
+  if (resource.resType == CU_RESOURCE_TYPE_ARRAY) return Array::Find(resource.res.array.hArray);
+  if (resource.resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) return nullptr;
+  const MipmappedArray* array = MipmappedArray::Find(resource.res.mipmap.hMipmappedArray);
+  return array != nullptr ? array->level(0) : nullptr;
+}
+
+CUarray_format FormatOf(const CUDA_RESOURCE_DESC& resource) {
+  if (resource.resType == CU_RESOURCE_TYPE_LINEAR) return resource.res.linear.format;
+  if (resource.resType == CU_RESOURCE_TYPE_PITCH2D) return resource.res.pitch2D.format;
+  return ArrayOf(resource)->descriptor().Format;
+}
+
 int SetArray(Texture& texture, const Array* array) {
   if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const CUDA_ARRAY3D_DESCRIPTOR& shape = array->descriptor();
-  if ((shape.Flags & CUDA_ARRAY3D_CUBEMAP) != 0) return NotSupported("textures and surfaces of cube maps");
   const CopySide origin = array->At(0, 0, 0);
   texture.address = origin.address;
   texture.row_bytes = array->row_bytes();
@@ -72,7 +85,7 @@ int SetLevels(Texture& texture, const MipmappedArray* array) {
 // Location and format of the texels.
 int SetResource(Texture& texture, const CUDA_RESOURCE_DESC& resource) {
   if (resource.flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (resource.resType == CU_RESOURCE_TYPE_ARRAY) return SetArray(texture, Array::Find(resource.res.array.hArray));
+  if (resource.resType == CU_RESOURCE_TYPE_ARRAY) return SetArray(texture, ArrayOf(resource));
   if (resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
     return SetLevels(texture, MipmappedArray::Find(resource.res.mipmap.hMipmappedArray));
   if (resource.resType == CU_RESOURCE_TYPE_LINEAR) {
@@ -103,6 +116,7 @@ void SetFractions(Texture& texture, unsigned flags) {
 // Wrap and mirror need normalised coordinates; else they mean clamp. Linear memory reads 0 outside.
 AddressMode ModeOf(const CUDA_TEXTURE_DESC& sampling, int axis, bool is_linear_memory) {
   if (is_linear_memory) return AddressMode::kBorder;
+  if ((sampling.flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0) return AddressMode::kClamp;  // modes are not for it
   const bool normalized = (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
   const auto mode = static_cast<AddressMode>(sampling.addressMode[axis]);
   const bool repeats = mode == AddressMode::kWrap || mode == AddressMode::kMirror;
@@ -131,6 +145,12 @@ int SetSampling(Texture& texture, const CUDA_RESOURCE_DESC& resource, CUarray_fo
       return CUDA_ERROR_INVALID_VALUE;
     texture.mode[i] = ModeOf(sampling, i, is_linear_memory);
   }
+  if ((sampling.flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0) {
+    const Array* array = ArrayOf(resource);
+    if (array == nullptr || (array->descriptor().Flags & CUDA_ARRAY3D_CUBEMAP) == 0)
+      return Complain(CUDA_ERROR_INVALID_VALUE, "CU_TRSF_SEAMLESS_CUBEMAP is for textures of cube maps");
+    texture.seamless = 1;
+  }
   SetFractions(texture, sampling.flags);
   const bool reads_integers =
       texture.kind == TexelKind::kSigned || (texture.kind == TexelKind::kBits && IsInteger(format));
@@ -144,14 +164,6 @@ int SetSampling(Texture& texture, const CUDA_RESOURCE_DESC& resource, CUarray_fo
         reads_integers ? static_cast<uint32_t>(static_cast<int32_t>(integer)) : std::bit_cast<uint32_t>(color);
   }
   return CUDA_SUCCESS;
-}
-
-CUarray_format FormatOf(const CUDA_RESOURCE_DESC& resource) {
-  if (resource.resType == CU_RESOURCE_TYPE_LINEAR) return resource.res.linear.format;
-  if (resource.resType == CU_RESOURCE_TYPE_PITCH2D) return resource.res.pitch2D.format;
-  if (resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
-    return MipmappedArray::Find(resource.res.mipmap.hMipmappedArray)->level(0)->descriptor().Format;
-  return Array::Find(resource.res.array.hArray)->descriptor().Format;
 }
 
 Answer<uint64_t> Keep(Context& context, AllocationKind kind, const TextureRecord& record) {

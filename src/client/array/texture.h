@@ -18,7 +18,7 @@ struct TextureRecord {
   cuda::CUDA_TEXTURE_DESC sampling;
 };
 
-// INVALID_VALUE for invalid descriptions, NOT_SUPPORTED for cube maps and sRGB. Thread-safe.
+// INVALID_VALUE for invalid descriptions, NOT_SUPPORTED for sRGB. Thread-safe.
 Answer<uint64_t> CreateTexture(Context& context, const cuda::CUDA_RESOURCE_DESC& resource,
                                const cuda::CUDA_TEXTURE_DESC& sampling);
 Answer<uint64_t> CreateSurface(Context& context, const cuda::CUDA_RESOURCE_DESC& resource);

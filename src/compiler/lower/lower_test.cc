@@ -121,11 +121,11 @@ TEST(Lower, AnExponentialCallTreeIsNotInlined) {
 
 TEST(Lower, WhatIsNotSupportedIsToldFromWhatIsInvalid) {
   const auto unsupported = Lower(
-      ".visible .entry k() { .reg .b64 %d; .reg .f32 %f<8>; tex.cube.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d, {%f4, %f5, "
-      "%f6, %f7}]; ret; }\n");
+      ".visible .entry k() { .reg .b64 %d; .reg .f32 %f<8>; .reg .b32 %r; "
+      "tex.2dms.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%d, {%r, %r, %r, %r}]; ret; }\n");
   ASSERT_FALSE(unsupported->module);
   EXPECT_EQ(unsupported->module.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_THAT(unsupported->module.error().text, testing::HasSubstr("line 4, k: tex.cube"));
+  EXPECT_THAT(unsupported->module.error().text, testing::HasSubstr("line 4, k: tex.2dms"));
   const auto invalid = Lower(".visible .entry k() { .reg .b32 %r; .reg .f32 %f; cvt.s32.f32 %r, %f; ret; }\n");
   ASSERT_FALSE(invalid->module);
   EXPECT_EQ(invalid->module.error().code, cuda::CUDA_ERROR_INVALID_PTX);

@@ -13,16 +13,19 @@ using M = ptx::Modifier;
 using T = ptx::Type;
 
 struct Geometry {
-  unsigned dimensions = 0;  // 0: one that we do not have
+  unsigned dimensions = 0;  // of coordinates; 0: one that we do not have
   bool layered = false;
+  const char* name = "";  // in the functions for sampling
 };
 
 Geometry GeometryOf(const Emitter& e) {
-  if (e.Has(M::k1D)) return {1, false};
-  if (e.Has(M::k2D)) return {2, false};
-  if (e.Has(M::k3D)) return {3, false};
-  if (e.Has(M::kA1D)) return {1, true};
-  if (e.Has(M::kA2D)) return {2, true};
+  if (e.Has(M::k1D)) return {1, false, "1d"};
+  if (e.Has(M::k2D)) return {2, false, "2d"};
+  if (e.Has(M::k3D)) return {3, false, "3d"};
+  if (e.Has(M::kA1D)) return {1, true, "1d"};
+  if (e.Has(M::kA2D)) return {2, true, "2d"};
+  if (e.Has(M::kCube)) return {3, false, "cube"};
+  if (e.Has(M::kAcube)) return {3, true, "cube"};
   return {};
 }
 
@@ -35,7 +38,7 @@ struct Access {
 
 bool ReadAccess(Emitter& e, size_t operand, const Geometry& geometry, T coordinate, Access* access) {
   const ptx::Operand& base = e.operand(operand);
-  if (geometry.dimensions == 0) return e.Refuse("cube maps and multisampled textures are not supported"), false;
+  if (geometry.dimensions == 0) return e.Refuse("multisampled textures are not supported"), false;
   if (base.kind != ptx::OperandKind::kAddress || base.base != ptx::BaseKind::kRegister || base.count != 1) {
     return e.Refuse("only texture and surface objects are supported, not references"), false;
   }
@@ -111,6 +114,7 @@ struct SurfaceAccess {
 bool Locate(Emitter& e, size_t operand, uint64_t bytes, SurfaceAccess* surface) {
   if (!e.Has(M::kB)) return e.Refuse("only unformatted surface accesses (.b) are supported"), false;
   const Geometry geometry = GeometryOf(e);
+  if (e.Has(M::kCube) || e.Has(M::kAcube)) return e.Invalid("a surface has no such geometry"), false;
   Access access;
   if (!ReadAccess(e, operand, geometry, T::kS32, &access)) return false;
   access.at.resize(3, e.ir.getInt32(0));
@@ -159,9 +163,10 @@ void EmitTex(Emitter& e) {
       if (!ReadChoice(e, 3 + i, e.Has(M::kGrad) ? geometry.dimensions : 1, &arguments)) return;
     }
     const char* form = e.Has(M::kGrad) ? "grad_" : e.Has(M::kLevel) ? "level_" : "";
-    return WriteFetched(
-        e, Call(e, fmt::format("tutti_texture_{}{}d", form, geometry.dimensions), FetchedType(e), arguments));
+    const std::string name = fmt::format("tutti_texture_{}{}", form, geometry.name);
+    return WriteFetched(e, Call(e, name, FetchedType(e), arguments));
   }
+  if (e.Has(M::kCube) || e.Has(M::kAcube)) return e.Invalid("coordinates of a cube map are .f32");
   if (choices != 0) return e.Refuse("levels and gradients are supported with coordinates of .f32 only");
   access.at.resize(3, e.ir.getInt32(0));
   arguments.insert(arguments.end(), access.at.begin(), access.at.end());

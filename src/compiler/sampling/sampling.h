@@ -5,8 +5,9 @@
 //     four results of 32 bits, the first lowest
 //   {i64, i64} tutti_texture_2d(i64 handle, i32 layer, float, float)
 //   {i64, i64} tutti_texture_3d(i64 handle, i32 0, float, float, float)
-//   {i64, i64} tutti_texture_level_{1d,2d,3d}(as above, float level)
-//   {i64, i64} tutti_texture_grad_{1d,2d,3d}(as above, float... by x, float... by y)
+//   {i64, i64} tutti_texture_cube(i64 handle, i32 layer, float, float, float)
+//   {i64, i64} tutti_texture_level_{1d,2d,3d,cube}(as above, float level)
+//   {i64, i64} tutti_texture_grad_{1d,2d,3d,cube}(as above, float... by x, float... by y)
 //   {i64, i64} tutti_texel(i64 handle, i32 layer, i32, i32, i32, i32 layered)
 //   {i64, i64} tutti_texture_gather(i64 handle, i32 layer, float, float, i32 channel)
 //   i64 tutti_surface(i64 handle, i32 layer, i32 x, i32 y, i32 z, i32 layered, i32 bytes, i32 clamp)
