@@ -72,25 +72,17 @@ Status CpuSpace::BeginConditional(uint32_t number, uint64_t ticket, uint64_t con
   return {};
 }
 
-Status CpuSpace::BeginBody(uint32_t number, uint64_t ticket, uint32_t body) {
-  std::unique_lock lock(mutex_);
-  Stream* stream = nullptr;
-  TUTTI_ASSIGN(Operation* const operation, NewConditionalOperation(Operation::Kind::kBody, number, ticket, &stream));
-  operation->number = body;
-  engine_.Enqueue(stream, operation);
-  UnlockAndRunDeferred(&lock);
-  return {};
+Status CpuSpace::BeginBody(uint32_t stream, uint64_t ticket, uint32_t body) {
+  return SubmitSimple(
+      Operation::Kind::kBody, stream, ticket,
+      [](Operation* operation, uint64_t number, uint64_t) { operation->number = static_cast<uint32_t>(number); }, body,
+      0);
 }
 
-Status CpuSpace::EndConditional(uint32_t number, uint64_t ticket, bool no_more) {
-  std::unique_lock lock(mutex_);
-  Stream* stream = nullptr;
-  TUTTI_ASSIGN(Operation* const operation,
-               NewConditionalOperation(Operation::Kind::kConditionalEnd, number, ticket, &stream));
-  operation->no_more = no_more;
-  engine_.Enqueue(stream, operation);
-  UnlockAndRunDeferred(&lock);
-  return {};
+Status CpuSpace::EndConditional(uint32_t stream, uint64_t ticket, bool no_more) {
+  return SubmitSimple(
+      Operation::Kind::kConditionalEnd, stream, ticket,
+      [](Operation* operation, uint64_t ends, uint64_t) { operation->no_more = ends != 0; }, no_more ? 1 : 0, 0);
 }
 
 }  // namespace tutti::device::cpu

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "device_vector.h"
 #include "program.h"
 
 constexpr int kWidth = 32, kHeight = 12, kDepth = 6, kQueries = 256;
@@ -194,20 +195,6 @@ std::vector<Query> Queries() {
                        make_float4(-0.5f * s / kWidth, (i % 3) * s / kHeight, 0, 0)});
   }
   return queries;
-}
-
-template <typename T>
-T* Device(const std::vector<T>& values) {
-  T* memory;
-  CUDA(cudaMalloc(&memory, values.size() * sizeof(T)));
-  CUDA(cudaMemcpy(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
-  return memory;
-}
-template <typename T>
-std::vector<T> Host(const T* memory, size_t count) {
-  std::vector<T> values(count);
-  CUDA(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost));
-  return values;
 }
 
 const std::vector<Query> queries = Queries();

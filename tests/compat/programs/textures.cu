@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "device_vector.h"
 #include "program.h"
 
 constexpr int kWidth = 24, kHeight = 10, kDepth = 6;
@@ -95,20 +96,6 @@ std::vector<Point> Points(bool normalized) {
     points.push_back(normalized ? Point{u, v, w} : Point{u * kWidth, v * kHeight, w * kDepth});
   }
   return points;
-}
-
-template <typename T>
-T* Device(const std::vector<T>& values) {
-  T* memory;
-  CUDA(cudaMalloc(&memory, values.size() * sizeof(T)));
-  CUDA(cudaMemcpy(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
-  return memory;
-}
-template <typename T>
-std::vector<T> Host(const T* memory, size_t count) {
-  std::vector<T> values(count);
-  CUDA(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost));
-  return values;
 }
 
 cudaArray_t MakeArray(int height, int depth, unsigned flags) {
