@@ -29,6 +29,7 @@
 #include "wire/channel_layout.h"
 #include "wire/ring_layout.h"
 #include "wire/sm_range.h"
+#include "wire/window_shape.h"
 
 namespace tutti::device {
 
@@ -124,6 +125,9 @@ class Space {
   // Frees when all work submitted so far is done. INVALID_VALUE if no allocation begins at `address`.
   virtual Status Free(uint64_t address) = 0;
 
+  // The 4 or 8 bytes at an aligned address, now. INVALID_VALUE where there is no memory.
+  virtual Result<uint64_t> Read(uint64_t address, uint32_t bytes) = 0;
+
   // Streams. Creating an existing number, or using one that does not exist, is a protocol error (Result fails).
   virtual Status CreateStream(uint32_t stream, const StreamOptions& options) = 0;
   virtual Status DestroyStream(uint32_t stream) = 0;  // after the work in it
@@ -216,8 +220,8 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual std::span<const wire::DeviceInfo> devices() const = 0;
-  // Bytes of address space that a client's window needs.
-  virtual uint64_t window_bytes() const = 0;
+  // Of every client's window.
+  virtual const wire::WindowShape& window() const = 0;
   // Memory in use on a device now, by all Spaces. Thread-safe.
   virtual uint64_t used_bytes(uint32_t device) const = 0;
 

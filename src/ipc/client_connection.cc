@@ -104,7 +104,7 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd sock
   // A forked child has no session; an inherited mapping would only keep the memory alive.
   if (madvise(channel->data(), channel->size(), MADV_DONTFORK) != 0)
     return ConnectionFailed(FailErrno("keeping the channel from children").error().text);
-  auto window = ClientWindow::Map(header.window_base, std::move(fds[wire::kWelcomeWindowFd]), header.window_bytes);
+  auto window = ClientWindow::Map(header.window_base, std::move(fds[wire::kWelcomeWindowFd]), header.window);
   if (!window) {
     return Fail(kWindowTaken,
                 fmt::format("no room for the device window at {:#x}: {}", header.window_base, window.error().text));

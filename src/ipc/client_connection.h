@@ -46,7 +46,7 @@ class ClientConnection {
   wire::Channel& channel() { return *channel_; }
   const wire::ChannelHeader& header() const { return channel_->header; }
   uint64_t window_base() const { return header().window_base; }
-  uint64_t window_bytes() const { return header().window_bytes; }
+  const wire::WindowShape& window_shape() const { return header().window; }
   RingProducer& producer() { return producer_; }
   CompletionWaiter& waiter() { return waiter_; }
   ReplySlots& replies() { return replies_; }

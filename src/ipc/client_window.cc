@@ -16,28 +16,39 @@ constexpr uint64_t kPartOfStep = 8;
 // A range that lies further beyond is opened by itself: constants of modules lie at the end of the window.
 constexpr uint64_t kApart = 1ull << 30;
 
+uint64_t WithStep(uint64_t bytes) { return AlignUp(bytes + bytes / kPartOfStep, kLeastStep); }
+
 bool Access(uint64_t begin, uint64_t end) {
   return mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) == 0;
 }
 
 }  // namespace
 
-Result<ClientWindow> ClientWindow::Map(uint64_t address, os::Fd file, uint64_t bytes) {
-  TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::SharedAt(address, file.get(), bytes, false));
-  if (madvise(mapping.data(), bytes, MADV_DONTFORK) != 0) return FailErrno("keeping the window from children");
-  return ClientWindow(std::move(file), std::move(mapping));
+Result<ClientWindow> ClientWindow::Map(uint64_t address, os::Fd file, const wire::WindowShape& shape) {
+  if (shape.host_bytes > shape.bytes) return Fail("a window smaller than its host part");
+  TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::SharedAt(address, file.get(), shape.bytes, false));
+  if (madvise(mapping.data(), shape.bytes, MADV_DONTFORK) != 0) return FailErrno("keeping the window from children");
+  return ClientWindow(std::move(file), std::move(mapping), shape);
 }
 
-bool ClientWindow::OpenTo(uint64_t address, uint64_t end) {
+bool ClientWindow::OpenDown(uint64_t depth) {
   std::lock_guard lock(mutex_);
-  const uint64_t opened = opened_.load(std::memory_order_relaxed);
+  const uint64_t opened = below_.load(std::memory_order_relaxed);
+  if (depth <= opened) return true;
+  const uint64_t reach = std::min(WithStep(depth), shape_.host_bytes);
+  if (!Access(border() - reach, border() - opened)) return false;
+  below_.store(reach, std::memory_order_release);
+  return true;
+}
+
+bool ClientWindow::OpenUp(uint64_t begin, uint64_t end) {
+  std::lock_guard lock(mutex_);
+  const uint64_t opened = above_.load(std::memory_order_relaxed);
   if (end <= opened) return true;
-  const uint64_t begin = address - base();
-  if (begin > opened + kApart) return Access(base() + begin / kPage * kPage, base() + AlignUp(end, kPage));
-  const uint64_t wanted = AlignUp(end + end / kPartOfStep, kLeastStep);
-  const uint64_t reach = std::min(wanted, mapping_.size());
-  if (!Access(base() + opened, base() + reach)) return false;
-  opened_.store(reach, std::memory_order_release);
+  if (begin > opened + kApart) return Access(border() + begin / kPage * kPage, border() + AlignUp(end, kPage));
+  const uint64_t reach = std::min(WithStep(end), shape_.bytes - shape_.host_bytes);
+  if (!Access(border() + opened, border() + reach)) return false;
+  above_.store(reach, std::memory_order_release);
   return true;
 }
 

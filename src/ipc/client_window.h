@@ -4,7 +4,7 @@
 // more, and a forked child would share the parent's memory and keep it alive after the parent's end. Therefore:
 //
 //   access  The window is mapped PROT_NONE and opened as far as allocations reach, and a little further. mlockall does
-//           not populate pages that cannot be accessed.
+//           not populate pages that cannot be accessed. A device part that clients do not reach is never opened.
 //   fork    A child inherits pinned host memory, shared with its parent, and nothing else, as on a GPU: there a child
 //           inherits the driver's mappings of pinned memory, must not access managed memory, and device memory has no
 //           host mapping.
@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "os/fd.h"
 #include "os/memory.h"
+#include "wire/window_shape.h"
 
 namespace tutti::ipc {
 
@@ -25,19 +26,25 @@ namespace tutti::ipc {
 class ClientWindow {
  public:
   // The error's code is EEXIST if anything is mapped there already.
-  static Result<ClientWindow> Map(uint64_t address, os::Fd file, uint64_t bytes);
-  ClientWindow(ClientWindow&& other) noexcept : file_(std::move(other.file_)), mapping_(std::move(other.mapping_)) {}
+  static Result<ClientWindow> Map(uint64_t address, os::Fd file, const wire::WindowShape& shape);
+  ClientWindow(ClientWindow&& other) noexcept
+      : file_(std::move(other.file_)), mapping_(std::move(other.mapping_)), shape_(other.shape_) {}
 
   // Its memory file.
   int fd() const { return file_.get(); }
 
-  // Makes [address, address + bytes) accessible. False if the range does not lie in the window or the kernel refuses
-  // another mapping.
+  // Makes [address, address + bytes), which lies in one part of the window, accessible as far as this process reaches
+  // it. False if the range does not lie in the window or the kernel refuses another mapping.
   bool Open(uint64_t address, uint64_t bytes) {
     if (bytes == 0) return true;
     if (!InRange(address - base(), bytes, mapping_.size())) return false;
-    const uint64_t end = address - base() + bytes;
-    return end <= opened_.load(std::memory_order_acquire) || OpenTo(address, end);
+    if (address < border()) {
+      const uint64_t depth = border() - address;
+      return depth <= below_.load(std::memory_order_acquire) || OpenDown(depth);
+    }
+    const uint64_t height = address - border() + bytes;
+    return !shape_.device_part_reachable || height <= above_.load(std::memory_order_acquire) ||
+           OpenUp(address - border(), height);
   }
   // Share lets forked children inherit these (whole) pages, until Hide. Only kMostShared ranges at a time are shared,
   // since each may take one of the process's limited number of mappings.
@@ -48,14 +55,19 @@ class ClientWindow {
  private:
   static constexpr uint32_t kMostShared = 4096;
 
-  ClientWindow(os::Fd file, os::Mapping mapping) : file_(std::move(file)), mapping_(std::move(mapping)) {}
+  ClientWindow(os::Fd file, os::Mapping mapping, const wire::WindowShape& shape)
+      : file_(std::move(file)), mapping_(std::move(mapping)), shape_(shape) {}
   uint64_t base() const { return reinterpret_cast<uint64_t>(mapping_.data()); }
-  bool OpenTo(uint64_t address, uint64_t end);
+  uint64_t border() const { return base() + shape_.host_bytes; }  // between the host part and the device part
+  bool OpenDown(uint64_t depth);
+  bool OpenUp(uint64_t begin, uint64_t end);
 
   os::Fd file_;
   os::Mapping mapping_;
+  const wire::WindowShape shape_;
   std::mutex mutex_;  // of opening
-  std::atomic<uint64_t> opened_{0};  // bytes from the start
+  std::atomic<uint64_t> below_{0};  // bytes that are open below the border
+  std::atomic<uint64_t> above_{0};  // ... and above it
   std::atomic<uint32_t> shared_{0};
 };
 

@@ -74,7 +74,7 @@ Server::Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max
       epoll_(std::move(epoll)),
       mailbox_(std::move(mailbox)),
       watch_(std::move(watch)),
-      windows_(backend->window_bytes()),
+      windows_(backend->window().bytes),
       backend_(std::move(backend)),
       loaders_("loader", kLoaders),
       reaper_("reaper", kReapers) {}

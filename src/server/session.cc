@@ -111,7 +111,7 @@ void Session::FillChannel() {
   header.device_count = static_cast<uint32_t>(devices.size());
   header.client_id = info_.id;
   header.window_base = window_.base();
-  header.window_bytes = window_.bytes();
+  header.window = services_.backend->window();
   header.server_pid = static_cast<uint32_t>(getpid());
   header.shared_server = services_.shared_server ? 1 : 0;
   for (uint32_t device = 0; device < devices.size(); ++device) {

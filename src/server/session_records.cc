@@ -75,6 +75,12 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
     case RecordKind::kAllocate: return HandleAllocate(untrusted);
     case RecordKind::kPrepare: return HandlePrepare(untrusted);
     case RecordKind::kReset: return HandleReset(untrusted);
+    case RecordKind::kRead: {
+      TUTTI_ASSIGN(const wire::ReadBody read, wire::ValidateRead(untrusted));
+      const auto word = space_->Read(read.address, read.bytes);
+      sink_->Reply(head.reply, word ? 0 : word.error().code, {word ? *word : 0, 0, 0, 0});
+      return {};
+    }
     case RecordKind::kNone: break;
   }
   return Fail("a record of unknown kind");
@@ -92,9 +98,11 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
 
   std::vector<uint8_t> arguments;
   if (launch.arguments_address != 0) {
+    const uint64_t reachable = services_.backend->window().reachable_bytes();
     if (launch.arguments_address < window_.base() ||
-        !InRange<uint64_t>(launch.arguments_address - window_.base(), launch.body.argument_bytes, window_.bytes())) {
-      return Fail(fmt::format("launch arguments at {:#x}, outside of the window", launch.arguments_address));
+        !InRange<uint64_t>(launch.arguments_address - window_.base(), launch.body.argument_bytes, reachable)) {
+      return Fail(fmt::format("launch arguments at {:#x}, outside of what the server reaches of the window",
+                              launch.arguments_address));
     }
     const auto* const bytes = reinterpret_cast<const uint8_t*>(launch.arguments_address);
     arguments.assign(bytes, bytes + launch.body.argument_bytes);

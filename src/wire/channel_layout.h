@@ -12,6 +12,7 @@
 
 #include "wire/limits.h"
 #include "wire/ring_layout.h"
+#include "wire/window_shape.h"
 
 namespace tutti::wire {
 
@@ -115,7 +116,7 @@ struct ChannelHeader {
   uint32_t device_count;
   uint32_t client_id;  // the server's number for this client (ID column of `ps`)
   uint64_t window_base;
-  uint64_t window_bytes;
+  WindowShape window;
   uint32_t server_pid;
   uint32_t shared_server;  // 1: reached through a daemon (CU_DEVICE_ATTRIBUTE_MPS_ENABLED); 0: a private server
   std::atomic<uint32_t> ended;  // a CUresult once the server has ended this session (terminated, protocol error)

@@ -58,6 +58,7 @@ enum class RecordKind : uint8_t {
   kPrepare = 33,  // makes a kernel ready for a block shape; replies with the id to launch
   kReset = 34,  // waits for all work of a device and clears its error (primary context reset)
   kConditionCreate = 35,  // a value that kernels set, and that kConditional reads
+  kRead = 36,  // what is in a word now, whatever streams do; for clients that do not reach it
 };
 
 struct RecordHead {
@@ -238,6 +239,13 @@ struct ConditionCreateBody {
   uint32_t reserved;
 };
 // Reply: value[0] = what names it, here and for cudaGraphSetConditional; never used again.
+
+// 4 or 8 bytes at a multiple of that. Reply: value[0] = the word.
+struct ReadBody {
+  uint64_t address;
+  uint32_t bytes;
+  uint32_t reserved;
+};
 
 struct ConditionDestroyBody {
   uint64_t condition;

@@ -43,7 +43,8 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kConditionCreate:
     case RecordKind::kAllocate:
     case RecordKind::kPrepare:
-    case RecordKind::kReset: return true;
+    case RecordKind::kReset:
+    case RecordKind::kRead: return true;
     case RecordKind::kNone: return false;
   }
   return false;
@@ -254,6 +255,13 @@ Result<ResetBody> ValidateReset(const Untrusted<RawRecord>& untrusted, uint32_t 
 Result<ConditionCreateBody> ValidateConditionCreate(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
   const auto body = untrusted.Unchecked().body<ConditionCreateBody>();
   if (body.device >= device_count) return Fail(fmt::format("a condition on device {}", body.device));
+  return body;
+}
+
+Result<ReadBody> ValidateRead(const Untrusted<RawRecord>& untrusted) {
+  const auto body = untrusted.Unchecked().body<ReadBody>();
+  if ((body.bytes != 4 && body.bytes != 8) || body.address % body.bytes != 0)
+    return Fail(fmt::format("a read of {} bytes at {:#x}", body.bytes, body.address));
   return body;
 }
 

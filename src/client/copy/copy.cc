@@ -6,8 +6,8 @@
 #include "base/store_once.h"
 #include "client/base/complaint.h"
 #include "client/context/context.h"
-#include "client/copy/host_copy.h"
 #include "client/copy/host_registration.h"
+#include "client/copy/relay.h"
 #include "client/copy/staging.h"
 #include "client/memory/allocation_table.h"
 #include "client/session/printing.h"
@@ -24,23 +24,13 @@ constexpr uint64_t kStagedBytes = 16u << 20;
 constexpr uint64_t kLowestAddress = 4096;
 
 int CopyAfterWaiting(Stream& stream, const CopyRequest& request) {
+  const bool reached = ReachesBoth(request);
+  if (!reached) CU_TRY(Relay(stream, request));
   CU_TRY(stream.Settle());
   DrainPrints();
   CU_TRY(stream.context().Check());
-  CopyHere(request);
+  if (reached) CopyHere(request);
   return cuda::CUDA_SUCCESS;
-}
-
-void SubmitCopy(Stream& stream, const CopyRequest& request) {
-  stream.Submit(wire::RecordKind::kCopy, wire::CopyBody{.destination = request.destination.address,
-                                                        .source = request.source.address,
-                                                        .row_bytes = request.shape.row_bytes,
-                                                        .rows = request.shape.rows,
-                                                        .planes = request.shape.planes,
-                                                        .destination_pitch = request.destination.pitch,
-                                                        .source_pitch = request.source.pitch,
-                                                        .destination_plane = request.destination.plane,
-                                                        .source_plane = request.source.plane});
 }
 
 // Reads the source now, packed, so the program may change it as soon as we return.
@@ -67,21 +57,23 @@ int CopyAsynchronously(Stream& stream, const CopyRequest& request, CopyMode mode
   const bool to_window = Attachment::Get().InWindow(request.destination.address);
   const bool from_registered = !from_window && IsRegistered(request.source, request.shape);
   const bool to_registered = !to_window && IsRegistered(request.destination, request.shape);
+  const bool reached = ReachesBoth(request);
   if ((from_window || from_registered) && (to_window || to_registered)) {
-    if (request.shape.bytes() <= kInlineBytes && stream.Settled()) {
+    if (request.shape.bytes() <= kInlineBytes && reached && stream.Settled()) {
       CopyHere(request);
       return cuda::CUDA_SUCCESS;
     }
     if (mode == CopyMode::kSourceNow) {
-      if (to_registered || request.shape.bytes() > kStagedBytes) return CopyAfterWaiting(stream, request);
+      const bool staged = !to_registered && Reaches(request.source, request.shape);
+      if (!staged || request.shape.bytes() > kStagedBytes) return CopyAfterWaiting(stream, request);
       return CopyThroughScratch(stream, request);
     }
-    if (from_registered || to_registered) return HostCopies::Get().Submit(stream, request);
+    if (from_registered || to_registered) return CopyInStream(stream, request);
     SubmitCopy(stream, request);
     return cuda::CUDA_SUCCESS;
   }
-  if (!to_window || stream.Settled() || request.shape.bytes() > kStagedBytes) return CopyAfterWaiting(stream, request);
-  return CopyThroughScratch(stream, request);
+  if (!to_window || request.shape.bytes() > kStagedBytes) return CopyAfterWaiting(stream, request);
+  return reached && stream.Settled() ? CopyAfterWaiting(stream, request) : CopyThroughScratch(stream, request);
 }
 
 }  // namespace
@@ -93,6 +85,27 @@ uint64_t ExtentOfRows(const CopySide& side, const CopyShape& shape) {
   if (!planes || !rows) return kTooLarge;
   const auto before = CheckedAdd(*planes, *rows);
   return before ? CheckedAdd(*before, shape.row_bytes).value_or(kTooLarge) : kTooLarge;
+}
+
+void SubmitCopy(Stream& stream, const CopyRequest& request) {
+  stream.Submit(wire::RecordKind::kCopy, wire::CopyBody{.destination = request.destination.address,
+                                                        .source = request.source.address,
+                                                        .row_bytes = request.shape.row_bytes,
+                                                        .rows = request.shape.rows,
+                                                        .planes = request.shape.planes,
+                                                        .destination_pitch = request.destination.pitch,
+                                                        .source_pitch = request.source.pitch,
+                                                        .destination_plane = request.destination.plane,
+                                                        .source_plane = request.source.plane});
+}
+
+bool Reaches(const CopySide& side, const CopyShape& shape) {
+  return Attachment::Get().Reaches(side.address, Extent(side, shape));
+}
+
+bool ReachesBoth(const CopyRequest& request) {
+  return Attachment::Get().reaches_all() ||
+         (Reaches(request.source, request.shape) && Reaches(request.destination, request.shape));
 }
 
 void CopyHere(const CopyRequest& request) {

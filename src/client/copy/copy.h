@@ -1,7 +1,8 @@
 // Copies of every shape, synchronous and asynchronous.
 //
 // Both sides of a copy are addresses: device and pinned memory lie in the window, where client and server see the same
-// bytes; everything else is host memory that only this process can read. So:
+// bytes; everything else is host memory that only this process can read. Of the window this process may reach all, or
+// the host part alone (wire/window_shape.h). What it does not reach the device copies (client/copy/relay.h); else:
 //
 //   synchronous            wait for the work the copy must come after, then copy here, at memory speed
 //   nothing to wait for    the same, also for asynchronous ones unless they are large and the device can do them itself
@@ -60,9 +61,15 @@ enum class SideKind { kAny, kHost, kDevice };
 // INVALID_VALUE for null or foreign addresses, sizes that overflow, and ranges that leave the allocation they begin in.
 int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind);
 
-// Copies now, in this thread. Both sides, host memory or window, have been checked. Does not synchronise with other
-// work.
+// Whether this process may touch a side, or both, which have been checked.
+bool Reaches(const CopySide& side, const CopyShape& shape);
+bool ReachesBoth(const CopyRequest& request);
+
+// Copies now, in this thread. Both sides, host memory or window, have been checked and are reached. Does not
+// synchronise with other work.
 void CopyHere(const CopyRequest& request);
+// Has the device copy. Both sides lie in the window and have been checked.
+void SubmitCopy(Stream& stream, const CopyRequest& request);
 
 // Checks both sides, then copies in the stream. Thread-safe.
 int Copy(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind destination = SideKind::kAny,

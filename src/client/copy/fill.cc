@@ -43,7 +43,8 @@ Answer<CopyShape> CheckFill(const FillRequest& request) {
 int Fill(Stream& stream, const FillRequest& request, CopyMode mode) {
   CU_ASSIGN(const CopyShape shape, CheckFill(request));
   if (shape.empty()) return cuda::CUDA_SUCCESS;
-  if (shape.bytes() <= kInlineBytes && stream.Settled()) {
+  const CopySide filled{request.address, request.pitch, 0};
+  if (shape.bytes() <= kInlineBytes && Reaches(filled, shape) && stream.Settled()) {
     FillHere(request);
     return cuda::CUDA_SUCCESS;
   }

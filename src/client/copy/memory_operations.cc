@@ -81,7 +81,7 @@ int SubmitWrite(Stream& stream, const CUstreamBatchMemOpParams& o) {
   CU_TRY(CheckWord(o));
   const auto& [operation, address, value, flags, alias] = o.value;
   const uint32_t bytes = Bytes(o);
-  if (stream.Settled()) {
+  if (Attachment::Get().Reaches(address, bytes) && stream.Settled()) {
     bytes == 8 ? Store<uint64_t>(address, value) : Store<uint32_t>(address, value);
   } else {
     stream.Submit(

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "client/session/attachment.h"
 #include "cuda/types.h"
 
 namespace tutti::client {
@@ -30,6 +31,13 @@ bool ValueCondition::HoldsFor(uint64_t current) const {
   return Compare<uint32_t>(static_cast<uint32_t>(current), static_cast<uint32_t>(value), comparison);
 }
 
-bool ValueCondition::Holds() const { return HoldsFor(bytes == 8 ? Read<uint64_t>(address) : Read<uint32_t>(address)); }
+bool ValueCondition::Holds() const {
+  Attachment& attachment = Attachment::Get();
+  if (attachment.Reaches(address, bytes))
+    return HoldsFor(bytes == 8 ? Read<uint64_t>(address) : Read<uint32_t>(address));
+  const wire::ReadBody word{.address = address, .bytes = bytes, .reserved = 0};
+  const ipc::Reply reply = attachment.replies().Call(wire::RecordKind::kRead, word);
+  return reply.status == 0 && HoldsFor(reply.value[0]);
+}
 
 }  // namespace tutti::client

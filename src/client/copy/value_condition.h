@@ -14,8 +14,8 @@ struct ValueCondition {
 
   // Whether `current` ends the wait.
   bool HoldsFor(uint64_t current) const;
-  // Reads the word, which lies in the window and is aligned. An acquire: what was written before the value is visible
-  // afterwards.
+  // Reads the word, which lies in the window and is aligned, or asks the server for it. An acquire: what was written
+  // before the value is visible afterwards.
   bool Holds() const;
 };
 

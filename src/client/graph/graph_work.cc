@@ -5,8 +5,8 @@
 #include "client/context/context.h"
 #include "client/context/event.h"
 #include "client/copy/host_calls.h"
-#include "client/copy/host_copy.h"
 #include "client/copy/memory_operations.h"
+#include "client/copy/relay.h"
 #include "client/graph/conditional.h"
 #include "client/graph/graph.h"
 #include "client/module/library.h"
@@ -34,7 +34,7 @@ int RunWork(const CopyWork& work, Stream& stream) {
   if (request.shape.empty()) return CUDA_SUCCESS;
   if (Attachment::Get().InWindow(request.source.address) && Attachment::Get().InWindow(request.destination.address))
     return Copy(stream, request, CopyMode::kAsynchronous);
-  return HostCopies::Get().Submit(stream, request);
+  return CopyInStream(stream, request);
 }
 
 int RunWork(const FillWork& work, Stream& stream) { return Fill(stream, work.request, CopyMode::kAsynchronous); }

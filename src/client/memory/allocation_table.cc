@@ -31,6 +31,14 @@ std::optional<Allocation> AllocationTable::Find(uint64_t address) const {
   return it->second;
 }
 
+std::optional<Allocation> AllocationTable::FindAtOnce(uint64_t address) const {
+  std::shared_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return std::nullopt;
+  const auto it = Containing(address);
+  if (it == by_address_.end()) return std::nullopt;
+  return it->second;
+}
+
 bool AllocationTable::Covers(uint64_t address, uint64_t bytes) const {
   std::shared_lock lock(mutex_);
   auto it = Containing(address);

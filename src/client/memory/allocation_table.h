@@ -57,6 +57,8 @@ class AllocationTable {
   bool Insert(Allocation allocation);
   // The allocation that contains the address.
   std::optional<Allocation> Find(uint64_t address) const;
+  // The same, but nothing if the table is just being changed. Async-signal-safe.
+  std::optional<Allocation> FindAtOnce(uint64_t address) const;
   // Removes and returns the allocation that begins at the address, if `wanted` accepts it.
   template <typename Wanted>
   std::optional<Allocation> Take(uint64_t address, Wanted wanted) {

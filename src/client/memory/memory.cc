@@ -19,8 +19,13 @@ constexpr uint64_t kLongestAwaitNs = 200'000'000;
 constinit std::atomic<uint64_t> after_last_free{0};  // position in the ring; 0: none
 
 wire::MemoryKind WireKind(AllocationKind kind) {
-  if (kind == AllocationKind::kHost) return wire::MemoryKind::kHost;
-  return kind == AllocationKind::kManaged ? wire::MemoryKind::kManaged : wire::MemoryKind::kDevice;
+  switch (kind) {
+    case AllocationKind::kHost: return wire::MemoryKind::kHost;
+    case AllocationKind::kManaged: return wire::MemoryKind::kManaged;
+    case AllocationKind::kTexture:
+    case AllocationKind::kSurface: return wire::MemoryKind::kScratch;  // records that this library writes and reads
+    default: return wire::MemoryKind::kDevice;
+  }
 }
 
 // Then there is nothing to wait for, and some of the work may never end.

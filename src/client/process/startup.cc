@@ -7,6 +7,7 @@
 #include "client/context/context.h"
 #include "client/context/device.h"
 #include "client/memory/memory.h"
+#include "client/memory/stray_access.h"
 #include "client/module/launch.h"
 #include "client/module/module.h"
 #include "client/process/attach_again.h"
@@ -50,6 +51,7 @@ int StartWith(std::unique_ptr<ipc::ClientConnection> connection) {
   Attachment::Install(std::move(connection));
   Renewal::Get().Use(AttachAgain);
   Context::Use({.end_module = [](Module* module) { Module::Delete(module); }, .free_memory = FreeAllOf});
+  ReportStrayAccesses();
   CheckMemoryLimits(Attachment::Get().header());
   if (!Device::Install()) return cuda::CUDA_ERROR_OUT_OF_MEMORY;
   if (Environment("CUDA_LAUNCH_BLOCKING").starts_with('1')) launches_block = true;

@@ -8,7 +8,8 @@ Attachment::Attachment(std::unique_ptr<ipc::ClientConnection> connection, Attach
     : earlier_(earlier),
       connection_(std::move(connection)),
       window_base_(connection_->window_base()),
-      window_bytes_(connection_->window_bytes()) {}
+      window_bytes_(connection_->window_shape().bytes),
+      unreached_base_(window_base_ + connection_->window_shape().reachable_bytes()) {}
 
 void Attachment::Install(std::unique_ptr<ipc::ClientConnection> connection) {
   Attachment* const earlier = instance_.load(std::memory_order_acquire);

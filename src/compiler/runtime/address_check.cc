@@ -17,7 +17,7 @@ TUTTI_INLINE bool Within(uint64_t address, uint64_t bytes, uint64_t start, uint6
 // Beyond the reach that the block began with, only the device knows.
 TUTTI_INLINE bool IsInWindow(WarpState* warp, uint64_t address, uint64_t bytes, uint32_t writes) {
   const BlockState* block = warp->block;
-  if (Within(address, bytes, block->window_base, block->window_reach)) return true;
+  if (Within(address, bytes, block->reach_base, block->reach_bytes)) return true;
   return Within(address, bytes, block->window_base, block->window_bytes) &&
          block->services->may_touch(warp, address, bytes, writes) != 0;
 }

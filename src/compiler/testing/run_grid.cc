@@ -122,8 +122,9 @@ GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& 
   guest::KernelDescriptor kernel = descriptor;
   kernel.stack_bytes += launch.spare_stack_bytes;
   const uint64_t window_bytes = launch.window_bytes != 0 ? launch.window_bytes : kWholeProcess;
-  const std::atomic<uint64_t> reach = launch.window_reach != 0 ? launch.window_reach : window_bytes;
-  Host host(launch.window_base, window_bytes, launch.window_reach_now != 0 ? launch.window_reach_now : reach.load());
+  const uint64_t reach = launch.window_reach != 0 ? launch.window_reach : window_bytes;
+  const std::atomic<uint64_t> reach_begin = launch.window_base, reach_end = launch.window_base + reach;
+  Host host(launch.window_base, window_bytes, launch.window_reach_now != 0 ? launch.window_reach_now : reach);
   guest::KernelLaunch grid{.descriptor = &kernel,
                            .host = &host,
                            .dynamic_shared_bytes = launch.dynamic_shared_bytes,
@@ -132,7 +133,8 @@ GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& 
                            .constants_base = launch.module_base,
                            .window_base = launch.window_base,
                            .window_bytes = window_bytes,
-                           .window_reach = &reach,
+                           .reach_begin = &reach_begin,
+                           .reach_end = &reach_end,
                            .grid_id = 1,
                            .cooperative = launch.cooperative,
                            .param_bytes = static_cast<uint32_t>(launch.params.size())};

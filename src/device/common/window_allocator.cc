@@ -4,7 +4,8 @@
 
 namespace tutti::device {
 
-WindowAllocator::WindowAllocator(uint64_t base, uint64_t bytes, uint64_t granularity) : granularity_(granularity) {
+WindowAllocator::WindowAllocator(uint64_t base, uint64_t bytes, uint64_t granularity, Grows grows)
+    : granularity_(granularity), grows_(grows) {
   Insert(base, bytes);
 }
 
@@ -14,9 +15,11 @@ std::optional<uint64_t> WindowAllocator::Take(uint64_t bytes, uint64_t alignment
   if (alignment < granularity_) alignment = granularity_;
   for (auto entry = free_by_size_.lower_bound({bytes, 0}); entry != free_by_size_.end(); ++entry) {
     const auto [free_bytes, begin] = *entry;
-    const uint64_t address = AlignUp(begin, alignment);
+    // At the upper end an aligned address may lie before the range, at the lower end behind it: then it does not fit.
+    const uint64_t address = grows_ == Grows::kUp ? AlignUp(begin, alignment)
+                                                  : (begin + (free_bytes - bytes)) / alignment * alignment;
     const uint64_t skipped = address - begin;
-    if (address < begin || skipped > free_bytes - bytes) continue;  // alignment does not fit into this one
+    if (address < begin || skipped > free_bytes - bytes) continue;
     Erase(free_by_address_.find(begin));
     if (skipped != 0) Insert(begin, skipped);
     if (skipped + bytes < free_bytes) Insert(address + bytes, free_bytes - skipped - bytes);

@@ -1,5 +1,5 @@
-// Allocates address ranges of a window: best fit, merging neighbours when freed. Does not touch the memory itself. Not
-// thread-safe (WindowMemory holds the lock).
+// Allocates address ranges of a part of a window: best fit, merging neighbours when freed. Does not touch the memory
+// itself. Not thread-safe (WindowMemory holds the lock).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,10 @@ namespace tutti::device {
 
 class WindowAllocator {
  public:
+  // From which end of a free range memory is taken.
+  enum class Grows : uint8_t { kUp, kDown };
   // Sizes are rounded up to, and addresses are multiples of, `granularity` (a power of two).
-  WindowAllocator(uint64_t base, uint64_t bytes, uint64_t granularity);
+  WindowAllocator(uint64_t base, uint64_t bytes, uint64_t granularity, Grows grows = Grows::kUp);
 
   // The address of `bytes` aligned to `alignment` (a power of two), or nothing.
   std::optional<uint64_t> Take(uint64_t bytes, uint64_t alignment);
@@ -29,6 +31,7 @@ class WindowAllocator {
   void Erase(std::map<uint64_t, uint64_t>::iterator range);
 
   const uint64_t granularity_;
+  const Grows grows_;
   std::map<uint64_t, uint64_t> free_by_address_;  // address -> bytes
   std::set<std::pair<uint64_t, uint64_t>> free_by_size_;  // bytes, address
 };

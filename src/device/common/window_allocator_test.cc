@@ -31,8 +31,19 @@ TEST(WindowAllocator, RefusesWhatDoesNotFit) {
   EXPECT_FALSE(allocator.Take(1, 0));
 }
 
-TEST(WindowAllocator, EverythingGivenBackIsOneRangeAgain) {
-  WindowAllocator allocator(kBase, kBytes, 256);
+TEST(WindowAllocator, TakesFromTheUpperEndIfItGrowsDown) {
+  WindowAllocator allocator(kBase, kBytes, 256, WindowAllocator::Grows::kDown);
+  EXPECT_EQ(allocator.Take(256, 0), kBase + kBytes - 256);
+  EXPECT_EQ(allocator.Take(256, 4096), kBase + kBytes - 4096);
+  EXPECT_EQ(allocator.Take(2 * kBytes, 0), std::nullopt);
+  EXPECT_EQ(allocator.Take(kBytes / 2, kBytes / 2), kBase);
+}
+
+class AnyWay : public testing::TestWithParam<WindowAllocator::Grows> {};
+INSTANTIATE_TEST_SUITE_P(Of, AnyWay, testing::Values(WindowAllocator::Grows::kUp, WindowAllocator::Grows::kDown));
+
+TEST_P(AnyWay, EverythingGivenBackIsOneRangeAgain) {
+  WindowAllocator allocator(kBase, kBytes, 256, GetParam());
   std::mt19937 random(7);
   std::vector<std::pair<uint64_t, uint64_t>> taken;
   for (int i = 0; i < 5000; ++i) {

@@ -28,7 +28,7 @@ class CpuBackend final : public Backend {
  public:
   CpuBackend(const CpuSettings& settings, std::shared_ptr<CodeSource> source)
       : source_(std::move(source)),
-        window_bytes_(WindowBytes(settings)),
+        window_(WindowOf(settings)),
         host_(settings.host_bytes),
         client_host_bytes_(settings.client_host_bytes),
         loaded_kernels_(settings.loaded_kernels),
@@ -60,13 +60,13 @@ class CpuBackend final : public Backend {
   }
 
   std::span<const wire::DeviceInfo> devices() const override { return infos_; }
-  uint64_t window_bytes() const override { return window_bytes_; }
+  const wire::WindowShape& window() const override { return window_; }
   uint64_t used_bytes(uint32_t device) const override { return devices_[device]->account.used_bytes(); }
 
   Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
                                              std::string_view label) override {
-    TUTTI_TRY(WindowExtent::Close(window_base, window_bytes_));
-    return std::make_unique<CpuSpace>(window_base, window_bytes_, window_fd, limits, sink, label, devices_, &host_,
+    TUTTI_TRY(WindowExtent::Close(window_base, window_.bytes));
+    return std::make_unique<CpuSpace>(window_base, window_, window_fd, limits, sink, label, devices_, &host_,
                                       client_host_bytes_, loaded_kernels_, source_.get());
   }
 
@@ -111,7 +111,7 @@ class CpuBackend final : public Backend {
   }
 
   const std::shared_ptr<CodeSource> source_;
-  const uint64_t window_bytes_;
+  const wire::WindowShape window_;
   MemoryAccount host_;
   const uint64_t client_host_bytes_;
   const uint32_t loaded_kernels_;
@@ -131,11 +131,13 @@ std::unique_ptr<Backend> CreateCpuBackend(const CpuSettings& settings, std::shar
 }
 
 // Twice the memory, so that fragmentation in a long life does not matter; but enough windows must fit into the arena.
-uint64_t WindowBytes(const CpuSettings& settings) {
+wire::WindowShape WindowOf(const CpuSettings& settings) {
   constexpr uint64_t kLeast = 16ull << 30;
   const uint64_t most = std::bit_floor((wire::kWindowArenaEnd - wire::kWindowArenaBase) / wire::kLeastWindows);
   const uint64_t wanted = std::bit_ceil(2 * settings.devices * settings.memory_bytes);
-  return std::min(std::max(wanted, kLeast), most);
+  constexpr uint64_t kHostShare = 4;
+  const uint64_t bytes = std::min(std::max(wanted, kLeast), most);
+  return {.bytes = bytes, .host_bytes = bytes / kHostShare, .device_part_reachable = settings.device_part_reachable};
 }
 
 }  // namespace tutti::device::cpu

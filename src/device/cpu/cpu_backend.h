@@ -13,6 +13,6 @@ namespace tutti::device::cpu {
 std::unique_ptr<Backend> CreateCpuBackend(const CpuSettings& settings, std::shared_ptr<CodeSource> source);
 
 // Address space for one client's window.
-uint64_t WindowBytes(const CpuSettings& settings);
+wire::WindowShape WindowOf(const CpuSettings& settings);
 
 }  // namespace tutti::device::cpu

@@ -56,7 +56,7 @@ CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t number)
   device->scheduler.AddShare(&share);
 }
 
-CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink,
+CpuSpace::CpuSpace(uint64_t window_base, const wire::WindowShape& shape, int window_fd, const Limits& limits, Sink* sink,
                    std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, MemoryAccount* host,
                    uint64_t host_bytes, uint32_t loaded_kernels, CodeSource* source)
     : counters_(new metrics::ClientCounters[devices.size()]),
@@ -64,7 +64,7 @@ CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, c
       label_(std::make_shared<const std::string>(label)),
       sink_(sink),
       host_(host, host_bytes),
-      memory_(window_base, window_bytes, window_fd, AccountsOf(devices), &host_, limits.memory_groups, sink,
+      memory_(window_base, shape, window_fd, AccountsOf(devices), &host_, limits.memory_groups, sink,
               counters_.get()),
       modules_(source, &memory_, &host_, loaded_kernels),
       engine_(this, sink, MostBacklog(host_bytes), &host_) {
@@ -116,6 +116,15 @@ void CpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
 
 Result<uint64_t> CpuSpace::Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
   return memory_.Allocate(device, kind, bytes, alignment, WindowMemory::Holder::kClient);
+}
+
+Result<uint64_t> CpuSpace::Read(uint64_t address, uint32_t bytes) {
+  if (!memory_.MayTouch(address, bytes, false))
+    return tutti::Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no memory of the client lies at {:#x}", address));
+  const auto load = [address]<typename Word>(Word) -> uint64_t {
+    return std::atomic_ref(*reinterpret_cast<Word*>(address)).load(std::memory_order_acquire);
+  };
+  return bytes == sizeof(uint64_t) ? load(uint64_t{}) : load(uint32_t{});
 }
 
 Status CpuSpace::Free(uint64_t address) {
@@ -198,6 +207,7 @@ void CpuSpace::Fail(uint32_t device, Fault fault) {
 void CpuSpace::FailLocked(uint32_t device, Fault fault) {
   Part& part = *parts_[device];
   if (part.error != 0) return;
+  if (fault.status == 0) fault.status = cuda::CUDA_ERROR_LAUNCH_FAILED;  // of the system: it has no CUresult
   part.error = fault.status;
   counters_[device].Add(metrics::Counter::faults);
   if (fault.has_address) memory_.NameNearest(&fault);

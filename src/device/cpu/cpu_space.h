@@ -24,12 +24,13 @@ namespace tutti::device::cpu {
 
 class CpuSpace final : public Space, private StreamEngine::Owner {
  public:
-  CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink,
+  CpuSpace(uint64_t window_base, const wire::WindowShape& shape, int window_fd, const Limits& limits, Sink* sink,
            std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, MemoryAccount* host,
            uint64_t host_bytes, uint32_t loaded_kernels, CodeSource* source);
   ~CpuSpace() override;
 
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
+  Result<uint64_t> Read(uint64_t address, uint32_t bytes) override;
   Status Free(uint64_t address) override;
   Status CreateStream(uint32_t stream, const StreamOptions& options) override;
   Status DestroyStream(uint32_t stream) override;

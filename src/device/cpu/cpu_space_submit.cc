@@ -129,7 +129,8 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     launch.constants_base = kernel->module->addresses.Of(0);
     launch.window_base = memory_.base();
     launch.window_bytes = memory_.bytes();
-    launch.window_reach = &memory_.reach_word();
+    launch.reach_begin = &memory_.reach_begin();
+    launch.reach_end = &memory_.reach_end();
     launch.grid_id = kernel->launched = ++launched_;
     ++kernel->in_streams;
     launch.cooperative = grid.cooperative;

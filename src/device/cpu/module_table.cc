@@ -44,8 +44,11 @@ Result<std::vector<uint8_t>> RelocatedImage(const module::ModuleIndex& index,
 Result<module::SegmentAddresses> ModuleTable::PlaceSegment(uint32_t device, const module::ModuleIndex& index) {
   module::SegmentAddresses addresses{.constant_bytes = module::ConstantBytes(index)};
   if (index.segment_bytes == 0) return addresses;
+  // Managed variables are for host code, too, and take the others with them.
+  const bool is_managed = std::ranges::any_of(index.variables, &module::VariableInfo::is_managed);
   TUTTI_ASSIGN(addresses.segment,
-               memory_->Allocate(device, wire::MemoryKind::kDevice, index.segment_bytes,
+               memory_->Allocate(device, is_managed ? wire::MemoryKind::kManaged : wire::MemoryKind::kDevice,
+                                 index.segment_bytes,
                                  std::max<uint64_t>(index.segment_alignment, 256), WindowMemory::Holder::kDevice));
   const auto fill = [&]() -> Status {
     if (addresses.constant_bytes != 0) {

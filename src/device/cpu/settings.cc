@@ -105,6 +105,8 @@ Result<CpuSettings> CpuSettings::FromEnvironment() {
   TUTTI_ASSIGN(settings.nice, CountFrom("TUTTI_CPU_NICE", settings.nice, kMostNice, 0));
   TUTTI_ASSIGN(settings.loaded_kernels,
                CountFrom("TUTTI_CPU_LOADED_KERNELS", settings.loaded_kernels, kMostLoadedKernels));
+  TUTTI_ASSIGN(const uint32_t reachable, CountFrom("TUTTI_CPU_REACHABLE", 1, 1, 0));
+  settings.device_part_reachable = reachable != 0;
   const uint64_t memory_bytes = os::MemoryOfThisProcess();
   TUTTI_ASSIGN(settings.memory_bytes, BytesFrom("TUTTI_CPU_MEMORY", WholeMegabytes(memory_bytes / 2)));
   TUTTI_ASSIGN(settings.host_bytes,

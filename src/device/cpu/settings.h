@@ -23,6 +23,9 @@ struct CpuSettings {
   uint64_t client_host_bytes = ~0ull;  // of one client
   // TUTTI_CPU_LOADED_KERNELS: of which a client has the code in memory (module_table.h)
   uint32_t loaded_kernels = 4096;
+  // TUTTI_CPU_REACHABLE: whether clients may read and write the device's memory themselves. If not, as on a GPU, they
+  // ask for copies, and host code that uses a device pointer faults.
+  bool device_part_reachable = true;
   uint32_t nice = 5;  // TUTTI_CPU_NICE: of the SMs' threads, on top of the server's own; see worker.cc
   int32_t compute_major = 8;  // TUTTI_COMPUTE_CAPABILITY
   int32_t compute_minor = 0;

@@ -87,9 +87,9 @@ TEST(DeviceInfo, DevicesDifferInUuidAndPciAddress) {
   EXPECT_EQ(first.attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT], 4);
 }
 
-TEST(WindowBytes, ManyWindowsFitIntoTheArena) {
+TEST(WindowOf, ManyWindowsFitIntoTheArena) {
   for (const uint64_t gib : {1ull, 11ull, 500ull}) {
-    const uint64_t bytes = WindowBytes({.devices = 1, .sms = 1, .memory_bytes = gib << 30});
+    const uint64_t bytes = WindowOf({.devices = 1, .sms = 1, .memory_bytes = gib << 30}).bytes;
     EXPECT_TRUE(std::has_single_bit(bytes));
     EXPECT_GE((wire::kWindowArenaEnd - wire::kWindowArenaBase) / bytes, wire::kLeastWindows);
   }

@@ -125,7 +125,10 @@ ChunkResult Worker::RunBlocks(const Chunk& chunk) {
 bool Worker::PrepareBlock(const Chunk& chunk, uint64_t index) {
   const Status ready = chunk.task->is_kernel ? run_->Prepare(chunk.task->kernel, index, sm_)
                                              : run_->PrepareCall(&RunPiece, &chunk.task->transfer, index);
-  if (!ready) ReportFault(chunk, {.status = ready.error().code, .report = ready.error().text});
+  if (!ready) {
+    const int status = ready.error().code != 0 ? ready.error().code : static_cast<int>(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+    ReportFault(chunk, {.status = status, .report = ready.error().text});
+  }
   return ready.has_value();
 }
 

@@ -145,7 +145,7 @@ bool RecordingSink::went_backwards() const {
 }
 
 Client::Client(Backend* backend, const Limits& limits, std::string_view label) : backend_(backend) {
-  const uint64_t bytes = backend->window_bytes();
+  const uint64_t bytes = backend->window().bytes;
   auto fd = os::CreateMemory("test-window", bytes);
   TUTTI_CHECK(fd.has_value());
   window_fd_ = std::move(*fd);

@@ -43,7 +43,7 @@ class NullBackend final : public Backend {
   ~NullBackend() override { StopThread(); }
 
   std::span<const wire::DeviceInfo> devices() const override { return {&info_, 1}; }
-  uint64_t window_bytes() const override { return kNullWindowBytes; }
+  const wire::WindowShape& window() const override { return kNullWindow; }
   uint64_t used_bytes(uint32_t) const override { return account_.used_bytes(); }
 
   Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,

@@ -47,20 +47,21 @@ NullSpace::NullSpace(uint64_t window_base, int window_fd, const Limits& limits, 
 
 NullSpace::~NullSpace() { account_->Release(used_bytes_.load(std::memory_order_relaxed), groups_); }
 
-// --- memory: first fit, whole pages
+// --- memory: first fit in its part of the window, whole pages
 
 Result<uint64_t> NullSpace::Allocate(uint32_t, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
   if (bytes == 0) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "an allocation needs a size");
-  if (bytes > kNullWindowBytes || alignment > kNullWindowBytes)
+  if (bytes > kNullWindow.bytes || alignment > kNullWindow.bytes)
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "more than the device has");
   const uint64_t size = AlignUp(bytes, kPage);
   const uint64_t step = std::max(alignment, kPage);
-  uint64_t begin = AlignUp(base_ + kPage, step);
-  for (const auto& [taken_begin, taken] : taken_) {
-    if (begin + size <= taken_begin) break;
-    begin = AlignUp(std::max(begin, taken.end), step);
-  }
-  if (begin + size > base_ + kNullWindowBytes) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "the window is full");
+  const uint64_t border = base_ + kNullWindow.host_bytes;
+  const bool on_device = kind == wire::MemoryKind::kDevice;
+  uint64_t begin = AlignUp(on_device ? border : base_, step);
+  for (auto it = taken_.lower_bound(begin); it != taken_.end() && begin + size > it->first; ++it)
+    begin = AlignUp(it->second.end, step);
+  if (begin + size > (on_device ? base_ + kNullWindow.bytes : border))
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "that part of the window is full");
   const bool counted = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged;
   if (counted && !Reserve(size))
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "over the client's limit or the device's size");

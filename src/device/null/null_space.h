@@ -12,7 +12,7 @@
 
 namespace tutti::device::null {
 
-inline constexpr uint64_t kNullWindowBytes = 4ull << 30;
+inline constexpr wire::WindowShape kNullWindow{.bytes = 5ull << 30, .host_bytes = 1ull << 30};
 inline constexpr uint64_t kNullMemoryBytes = 3ull << 30;
 
 class NullSpace final : public Space {
@@ -22,6 +22,7 @@ class NullSpace final : public Space {
 
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
   Status Free(uint64_t address) override;
+  Result<uint64_t> Read(uint64_t, uint32_t) override { return 0; }
   Status CreateStream(uint32_t stream, const StreamOptions& options) override;
   Status DestroyStream(uint32_t stream) override;
   Status Launch(uint32_t stream, uint64_t ticket, const Grid& grid) override;

@@ -18,7 +18,7 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 6;
+inline constexpr uint32_t kAbiVersion = 7;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
@@ -78,7 +78,7 @@ struct GuestServices {
   void (*mistake)(WarpState*, WarpMistake what, uint32_t lane, uint32_t lanes, uint32_t location);
   // Grid-wide barrier of a cooperative launch.
   void (*grid_barrier)(WarpState*, uint32_t mask);
-  // Whether [address, address + bytes), which lies in the client's window but beyond BlockState::window_reach, may be
+  // Whether [address, address + bytes), which lies in the client's window but outside of BlockState::reach_base, may be
   // read, or with `writes` written: memory allocated since the block began may, and constants may be read.
   uint32_t (*may_touch)(WarpState*, uint64_t address, uint64_t bytes, uint32_t writes);
   // Barriers for lanes that take turns. enter: arrives without waiting; returns the phase to wait for. `votes` as for
@@ -104,7 +104,8 @@ struct BlockState {
   uint32_t dynamic_shared_bytes;
   uint64_t window_base;  // the client's device window: the only global memory this code may touch
   uint64_t window_bytes;
-  uint64_t window_reach;  // ... the length, from its begin, that was writable when the block began
+  uint64_t reach_base;  // ... the part of it that was writable when the block began
+  uint64_t reach_bytes;
   uint32_t grid[3];
   uint32_t block[3];
   uint32_t ctaid[3];

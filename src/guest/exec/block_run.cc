@@ -53,6 +53,7 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
   index_ = index;
   uint32_t at[3], at_cluster[3];
   launch.BlockAt(index, at, at_cluster);
+  const uint64_t reach_begin = launch.ReachBegin();
   block_ = BlockState{
                                // every member is named, so that none is zeroed first
       .services = &kGuestServices,
@@ -64,7 +65,8 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
       .dynamic_shared_bytes = launch.dynamic_shared_bytes,
       .window_base = launch.window_base,
       .window_bytes = launch.window_bytes,
-      .window_reach = launch.WindowReach(),
+      .reach_base = reach_begin,
+      .reach_bytes = launch.ReachEnd() - reach_begin,
       .grid = {launch.grid[0], launch.grid[1], launch.grid[2]},
       .block = {launch.block[0], launch.block[1], launch.block[2]},
       .ctaid = {at[0], at[1], at[2]},
@@ -106,7 +108,8 @@ void BlockRun::PrepareNext(uint64_t index) {
     launch_->BlockAt(index, block_.ctaid, block_.cluster_ctaid);
   }
   index_ = index;
-  block_.window_reach = launch_->WindowReach();
+  block_.reach_base = launch_->ReachBegin();
+  block_.reach_bytes = launch_->ReachEnd() - block_.reach_base;
   Rewind();
 }
 

@@ -14,11 +14,12 @@ class GuestBuffer {
  public:
   // Grows it to at least `bytes`. The content is kept, or zero.
   Status Require(uint64_t bytes) {
+    if (bytes > mapping_.size()) {
+      uint64_t larger = mapping_.size() < kLeastBytes ? kLeastBytes : mapping_.size();
+      while (larger < bytes) larger *= 2;
+      TUTTI_ASSIGN(mapping_, os::Mapping::Anonymous(larger));
+    }
     if (bytes > used_) used_ = bytes;
-    if (bytes <= mapping_.size()) return {};
-    uint64_t larger = mapping_.size() < kLeastBytes ? kLeastBytes : mapping_.size();
-    while (larger < bytes) larger *= 2;
-    TUTTI_ASSIGN(mapping_, os::Mapping::Anonymous(larger));
     return {};
   }
   // Zeroes what has been used.

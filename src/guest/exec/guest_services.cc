@@ -259,7 +259,7 @@ uint64_t Clock(WarpState*) { return __rdtsc(); }
 
 uint32_t MayTouch(WarpState* warp, uint64_t address, uint64_t bytes, uint32_t writes) {
   const KernelLaunch& launch = *RunOf(warp).launch();
-  return launch.window_reach == nullptr || launch.host->MayTouch(address, bytes, writes != 0) ? 1 : 0;
+  return launch.reach_end == nullptr || launch.host->MayTouch(address, bytes, writes != 0) ? 1 : 0;
 }
 
 void GridBarrier(WarpState* warp, uint32_t) {

@@ -48,8 +48,9 @@ struct KernelLaunch {
   uint64_t constants_base = 0;
   uint64_t window_base = 0;
   uint64_t window_bytes = 0;
-  // How much of the window, from its begin on, can be written: it grows while blocks run. Null: all of it.
-  const std::atomic<uint64_t>* window_reach = nullptr;
+  // The part of the window that can be written: it grows at both ends while blocks run. Null: all of it.
+  const std::atomic<uint64_t>* reach_begin = nullptr;
+  const std::atomic<uint64_t>* reach_end = nullptr;
   uint64_t grid_id = 0;
   uint64_t cooperative_workspace = 0;
   bool cooperative = false;
@@ -64,9 +65,12 @@ struct KernelLaunch {
   // In whole units, as a GPU allocates it: compilers of PTX read vectors of which they use a part, up to that boundary.
   uint32_t shared_bytes() const { return AlignUp(dynamic_shared_offset() + dynamic_shared_bytes, kSharedUnitBytes); }
 
-  // The writable length of the window, from its begin. Async-signal-safe.
-  uint64_t WindowReach() const {
-    return window_reach != nullptr ? window_reach->load(std::memory_order_acquire) : window_bytes;
+  // Async-signal-safe.
+  uint64_t ReachBegin() const {
+    return reach_begin != nullptr ? reach_begin->load(std::memory_order_acquire) : window_base;
+  }
+  uint64_t ReachEnd() const {
+    return reach_end != nullptr ? reach_end->load(std::memory_order_acquire) : window_base + window_bytes;
   }
 
   // Coordinates of the block that runs `index`th: x fastest, and cluster by cluster.

@@ -93,6 +93,11 @@ again:
 }
 )";
 
+bool ReachesDeviceMemory() {
+  const char* const reachable = std::getenv("TUTTI_CPU_REACHABLE");
+  return reachable == nullptr || std::string_view(reachable) != "0";
+}
+
 void DriverTest::SetUp() {
   CU_ASSERT(cuDevicePrimaryCtxRetain(&context_, 0));
   CU_ASSERT(cuCtxSetCurrent(context_));

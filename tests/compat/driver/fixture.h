@@ -18,6 +18,9 @@ using namespace tutti::cuda;
 // u32 = 3).
 extern const char* const kPtx;
 
+// Whether this process may touch device memory itself; not with TUTTI_CPU_REACHABLE=0.
+bool ReachesDeviceMemory();
+
 #define CU_EXPECT(expression) EXPECT_EQ((expression), CUDA_SUCCESS)
 #define CU_ASSERT(expression) ASSERT_EQ((expression), CUDA_SUCCESS)
 

@@ -61,7 +61,7 @@ constexpr RawAttack kAttacks[] = {
        } launch;
        a.Load(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a) { ret; }\n",
               &launch.body.kernel);
-       launch.address = a.Allocate(4096);
+       launch.address = a.Allocate(4096, wire::MemoryKind::kScratch);
        auto* const argument = reinterpret_cast<std::atomic<uint64_t>*>(launch.address);
        for (int i = 0; i < 1000; ++i) {
          argument->store(static_cast<uint64_t>(i) << 40);
@@ -162,7 +162,7 @@ constexpr RawAttack kAttacks[] = {
     // With its own mapping gone, and before the server reopens the window, nobody could write.
     {"forbids_the_server_to_write_its_window", End::kNothing,
      [](Attacker& a) {
-       munmap(reinterpret_cast<void*>(a.window()), a.channel().header.window_bytes);
+       munmap(reinterpret_cast<void*>(a.window()), a.channel().header.window.bytes);
        for (const int seal : {F_SEAL_WRITE, F_SEAL_FUTURE_WRITE})
          a.refused = a.refused || fcntl(a.connection().window().fd(), F_ADD_SEALS, seal) == 0;
        const uint64_t own = a.Allocate(64 << 20);

@@ -17,9 +17,9 @@ Attacker::Attacker(std::unique_ptr<ipc::ClientConnection> connection, const Targ
   Submit(RecordKind::kStreamCreate, wire::StreamCreateBody{.device = 0, .context = 1});
 }
 
-uint64_t Attacker::Allocate(uint64_t bytes) {
+uint64_t Attacker::Allocate(uint64_t bytes, wire::MemoryKind kind) {
   const uint64_t address =
-      connection_->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = 256}).value[0];
+      connection_->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = 256, .kind = kind}).value[0];
   connection_->window().Open(address, bytes);
   return address;
 }

@@ -32,8 +32,8 @@ class Attacker {
     return connection_->producer().Submit(kind, stream, body, {}, ipc::WaitHint::kNow);
   }
   uint64_t Mark() { return connection_->producer().Submit(wire::RecordKind::kMarker, 1, ipc::WaitHint::kNow); }
-  // Memory of its own.
-  uint64_t Allocate(uint64_t bytes);
+  // Memory of its own. It reaches all but kDevice.
+  uint64_t Allocate(uint64_t bytes, wire::MemoryKind kind = wire::MemoryKind::kDevice);
   // A module from this text; 0 if it is refused.
   uint32_t Load(const char* ptx, uint32_t* kernel = nullptr);
   // Sends bytes as they are on the session's socket.

@@ -44,7 +44,7 @@ constexpr RawAttack kAttacks[] = {
      [](Attacker& a) { a.Submit(RecordKind::kCopy, Row(a.targets().channel, a.Allocate(4096), 4096)); }},
     {"copies_across_the_end_of_its_window", End::kFault,
      [](Attacker& a) {
-       const uint64_t end = a.window() + a.connection().window_bytes();
+       const uint64_t end = a.window() + a.connection().window_shape().bytes;
        a.Submit(RecordKind::kCopy, Row(a.Allocate(4096), end - 8, 16));
      }},
     {"copies_rows_that_step_out_of_its_window", End::kFault,
@@ -55,7 +55,7 @@ constexpr RawAttack kAttacks[] = {
                                                   .row_bytes = 8,
                                                   .rows = 3,
                                                   .planes = 1,
-                                                  .source_pitch = a.connection().window_bytes()});
+                                                  .source_pitch = a.connection().window_shape().bytes});
      }},
     {"copies_with_a_pitch_that_overflows", End::kSession,
      [](Attacker& a) {
@@ -72,7 +72,7 @@ constexpr RawAttack kAttacks[] = {
     {"fills_the_servers_stack", End::kFault,
      [](Attacker& a) { a.Submit(RecordKind::kFill, Words(a.targets().stack, 16)); }},
     {"fills_beyond_its_window", End::kFault,
-     [](Attacker& a) { a.Submit(RecordKind::kFill, Words(a.window() + a.connection().window_bytes() - 8, 16)); }},
+     [](Attacker& a) { a.Submit(RecordKind::kFill, Words(a.window() + a.connection().window_shape().bytes - 8, 16)); }},
     {"fills_more_than_there_is", End::kSession,
      [](Attacker& a) { a.Submit(RecordKind::kFill, Words(a.Allocate(4096), 1ull << 62)); }},
     {"frees_the_victims_memory", End::kNothing,
@@ -140,7 +140,7 @@ constexpr RawAttack kAttacks[] = {
          uint64_t address = 0;
        } launch;
        a.Load(kNothingToDo, &launch.body.kernel);
-       launch.address = a.window() + a.connection().window_bytes() - 64;
+       launch.address = a.window() + a.connection().window_shape().bytes - 64;
        a.Submit(RecordKind::kLaunch, launch);
      }},
     {"launches_with_too_few_arguments", End::kFault,

@@ -217,8 +217,8 @@ AddressCheck::Range AddressCheck::Likely() {
       return {abi.BlockField(offsetof(BlockState, constants_base), i64),
               llvm::ConstantInt::get(i64, emitter_.module().constant_bytes)};
     default:
-      return {abi.BlockField(offsetof(BlockState, window_base), i64),
-              abi.BlockField(offsetof(BlockState, window_reach), i64)};
+      return {abi.BlockField(offsetof(BlockState, reach_base), i64),
+              abi.BlockField(offsetof(BlockState, reach_bytes), i64)};
   }
 }
 

@@ -24,18 +24,26 @@ Status WindowExtent::Close(uint64_t base, uint64_t bytes) {
   return {};
 }
 
-Status WindowExtent::OpenTo(uint64_t end) {
-  const uint64_t wanted = std::min(bytes_, AlignUp(end - base_, kStepBytes));
-  const uint64_t open = open_bytes();
-  if (wanted <= open) return {};
+Status WindowExtent::Map(uint64_t begin, uint64_t end) const {
   constexpr int kFlags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
-  void* const begin = Pointer(base_ + open);
-  const auto at = static_cast<off_t>(fd_offset_ + open);
   const int protection = writable_ ? PROT_READ | PROT_WRITE : PROT_READ;
-  if (mmap(begin, wanted - open, protection, kFlags, fd_, at) == MAP_FAILED) {
-    return FailErrno("opening a client's window", cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  const auto at = static_cast<off_t>(fd_offset_ + (begin - base_));
+  if (mmap(Pointer(begin), end - begin, protection, kFlags, fd_, at) != MAP_FAILED) return {};
+  return FailErrno("opening a client's window", cuda::CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+Status WindowExtent::Open(uint64_t begin, uint64_t end) {
+  const uint64_t open_begin = begin_.load(std::memory_order_relaxed), open_end = end_.load(std::memory_order_relaxed);
+  const uint64_t first = base_ + (begin - base_) / kStepBytes * kStepBytes;
+  const uint64_t last = std::min(base_ + bytes_, base_ + AlignUp(end - base_, kStepBytes));
+  if (first < open_begin) {
+    TUTTI_TRY(Map(first, open_begin));
+    begin_.store(first, std::memory_order_release);
   }
-  open_bytes_.store(wanted, std::memory_order_release);
+  if (last > open_end) {
+    TUTTI_TRY(Map(open_end, last));
+    end_.store(last, std::memory_order_release);
+  }
   return {};
 }
 

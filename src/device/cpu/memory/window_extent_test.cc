@@ -34,7 +34,7 @@ class WindowExtentTest : public testing::Test {
 
   os::Fd fd_ = os::CreateMemory("window", kBytes).value();
   os::Mapping mapping_ = os::Mapping::SharedAt(kBase, fd_.get(), kBytes).value();
-  WindowExtent extent_{kBase, kBytes, fd_.get()};
+  WindowExtent extent_{kBase, kBytes, fd_.get(), kBase};
 };
 
 TEST_F(WindowExtentTest, WhatWasNeverAllocatedIsZeroAndCannotBeWritten) {
@@ -50,8 +50,8 @@ TEST_F(WindowExtentTest, ReadingAllOfItUsesNoMemory) {
 }
 
 TEST_F(WindowExtentTest, WhatIsOpenedIsTheFile) {
-  ASSERT_TRUE(extent_.OpenTo(kBase + (64 << 20)));
-  EXPECT_GE(extent_.open_bytes(), 64u << 20);
+  ASSERT_TRUE(extent_.Open(kBase, kBase + (64 << 20)));
+  EXPECT_TRUE(extent_.Holds(kBase, 64u << 20));
   EXPECT_TRUE(CanWrite((64 << 20) - 1));
   At(5 << 20) = 77;
   uint8_t seen = 0;
@@ -61,24 +61,43 @@ TEST_F(WindowExtentTest, WhatIsOpenedIsTheFile) {
 }
 
 TEST_F(WindowExtentTest, OpeningMoreKeepsWhatIsThere) {
-  ASSERT_TRUE(extent_.OpenTo(kBase + 4096));
+  ASSERT_TRUE(extent_.Open(kBase, kBase + 4096));
   At(100) = 5;
-  ASSERT_TRUE(extent_.OpenTo(kBase + (512 << 20)));
+  ASSERT_TRUE(extent_.Open(kBase + 4096, kBase + (512 << 20)));
   EXPECT_EQ(At(100), 5);
-  ASSERT_TRUE(extent_.OpenTo(kBase + kBytes));
-  EXPECT_EQ(extent_.open_bytes(), kBytes);
+  ASSERT_TRUE(extent_.Open(kBase + kBytes - 1, kBase + kBytes));
+  EXPECT_TRUE(extent_.Holds(kBase, kBytes));
   EXPECT_TRUE(CanWrite(kBytes - 1));
 }
 
 TEST_F(WindowExtentTest, APartForReadingIsThatPartOfTheFile) {
   constexpr uint64_t kPart = 768 << 20;
   WindowExtent part = WindowExtent::ReadOnly(kBase + kPart, kBytes - kPart, fd_.get(), kPart);
-  ASSERT_TRUE(part.OpenTo(kBase + kPart + 4096));
+  ASSERT_TRUE(part.Open(kBase + kPart, kBase + kPart + 4096));
   const uint8_t value = 9;
   ASSERT_EQ(pwrite(fd_.get(), &value, 1, kPart + 5), 1);
   EXPECT_EQ(At(kPart + 5), 9);
   EXPECT_FALSE(CanWrite(kPart + 5));
-  EXPECT_GE(part.reach(), 4096u);
+  EXPECT_TRUE(part.Holds(kBase + kPart, 4096));
+}
+
+TEST_F(WindowExtentTest, MemoryGrowsFromItsOriginToBothSides) {
+  constexpr uint64_t kOrigin = kBase + (512 << 20);
+  WindowExtent extent{kBase, kBytes, fd_.get(), kOrigin};
+  EXPECT_FALSE(extent.Holds(kOrigin, 1));
+  ASSERT_TRUE(extent.Open(kOrigin - 4096, kOrigin));
+  EXPECT_TRUE(extent.Holds(kOrigin - 4096, 4096));
+  EXPECT_FALSE(extent.Holds(kOrigin - 4096, 4097));
+  At((512 << 20) - 1) = 3;
+  ASSERT_TRUE(extent.Open(kOrigin + (16 << 20), kOrigin + (17 << 20)));
+  ASSERT_TRUE(extent.Open(kBase + (100 << 20), kBase + (101 << 20)));
+  EXPECT_TRUE(extent.Holds(kBase + (100 << 20), 429u << 20)) << "one range";
+  EXPECT_EQ(At((512 << 20) - 1), 3);
+  uint8_t seen = 0;
+  ASSERT_EQ(pread(fd_.get(), &seen, 1, (512 << 20) - 1), 1);
+  EXPECT_EQ(seen, 3);
+  EXPECT_FALSE(CanWrite(50 << 20));
+  EXPECT_FALSE(CanWrite(600 << 20));
 }
 
 }  // namespace

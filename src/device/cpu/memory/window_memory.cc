@@ -20,22 +20,25 @@ constexpr uint64_t kConstantsShare = 16;  // of a window, which is larger than w
 
 }  // namespace
 
-WindowMemory::WindowMemory(uint64_t window_base, uint64_t window_bytes, int window_fd,
+WindowMemory::WindowMemory(uint64_t window_base, const wire::WindowShape& shape, int window_fd,
                            std::span<MemoryAccount* const> accounts, HostShare* host, const MemoryGroups& groups,
                            Sink* sink, metrics::ClientCounters* counters)
     : base_(window_base),
-      bytes_(window_bytes),
-      constants_base_(window_base + window_bytes - window_bytes / kConstantsShare / kPageBytes * kPageBytes),
+      bytes_(shape.bytes),
+      origin_(window_base + shape.host_bytes),
+      device_part_reachable_(shape.device_part_reachable),
+      constants_base_(window_base + shape.bytes - shape.bytes / kConstantsShare / kPageBytes * kPageBytes),
       fd_(window_fd),
       accounts_(accounts.begin(), accounts.end()),
       host_(host),
       groups_(accounts.size()),
       sink_(sink),
       counters_(counters),
-      allocator_(window_base, constants_base_ - window_base, kGranularity),
-      constants_allocator_(constants_base_, window_base + window_bytes - constants_base_, kPageBytes),
-      extent_(window_base, constants_base_ - window_base, window_fd),
-      constants_extent_(WindowExtent::ReadOnly(constants_base_, window_base + window_bytes - constants_base_, window_fd,
+      host_allocator_(window_base, shape.host_bytes, kGranularity, WindowAllocator::Grows::kDown),
+      device_allocator_(origin_, constants_base_ - origin_, kGranularity),
+      constants_allocator_(constants_base_, window_base + shape.bytes - constants_base_, kPageBytes),
+      extent_(window_base, constants_base_ - window_base, window_fd, origin_),
+      constants_extent_(WindowExtent::ReadOnly(constants_base_, window_base + shape.bytes - constants_base_, window_fd,
                                                constants_base_ - window_base)),
       used_(accounts.size()),
       freed_(accounts.size()),
@@ -59,18 +62,18 @@ Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, 
   if (bytes > bytes_)
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes do not fit into the window", bytes));
   std::lock_guard lock(mutex_);
-  const Allocation allocation{.bytes = allocator_.RoundUp(bytes),
+  const Allocation allocation{.bytes = device_allocator_.RoundUp(bytes),
                               .device = device,
                               .on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged,
                               .holder = holder};
   TUTTI_TRY(Reserve(allocation));
-  const auto address = allocator_.Take(allocation.bytes, alignment);
+  const auto address = Take(allocation, kind, alignment);
   if (!address) {
     Unreserve(allocation);
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("no room for {} bytes in the client's window", bytes));
   }
-  if (auto opened = extent_.OpenTo(*address + allocation.bytes); !opened) {
-    allocator_.Give(*address, allocation.bytes);
+  if (auto opened = extent_.Open(*address, *address + allocation.bytes); !opened) {
+    AllocatorOf(*address).Give(*address, allocation.bytes);
     Unreserve(allocation);
     return std::unexpected(opened.error());
   }
@@ -78,6 +81,15 @@ Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, 
   if (allocation.on_device) CountUse(device, static_cast<int64_t>(allocation.bytes));
   counters_[device].Add(metrics::Counter::allocations);
   return *address;
+}
+
+std::optional<uint64_t> WindowMemory::Take(const Allocation& allocation, wire::MemoryKind kind, uint64_t alignment) {
+  if (kind == wire::MemoryKind::kDevice) {
+    const auto address = device_allocator_.Take(allocation.bytes, alignment);
+    return address ? address : host_allocator_.Take(allocation.bytes, alignment);
+  }
+  const auto address = host_allocator_.Take(allocation.bytes, alignment);
+  return address || !device_part_reachable_ ? address : device_allocator_.Take(allocation.bytes, alignment);
 }
 
 Status WindowMemory::Reserve(const Allocation& allocation) {
@@ -171,7 +183,7 @@ Result<uint64_t> WindowMemory::AllocateConstants(uint64_t bytes) {
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
                 fmt::format("no room for {} bytes of constants in the client's window", bytes));
   }
-  if (auto opened = constants_extent_.OpenTo(*address + allocation.bytes); !opened) {
+  if (auto opened = constants_extent_.Open(*address, *address + allocation.bytes); !opened) {
     constants_allocator_.Give(*address, allocation.bytes);
     Unreserve(allocation);
     return std::unexpected(opened.error());
@@ -195,8 +207,7 @@ bool WindowMemory::HasConstants(uint64_t address, uint64_t bytes) const {
 }
 
 bool WindowMemory::MayTouch(uint64_t address, uint64_t bytes, bool writes) const {
-  if (InRange(address - base_, bytes, extent_.reach())) return true;
-  return !writes && InRange(address - constants_base_, bytes, constants_extent_.reach());
+  return extent_.Holds(address, bytes) || (!writes && constants_extent_.Holds(address, bytes));
 }
 
 void WindowMemory::NameNearest(Fault* fault) const {

@@ -3,13 +3,17 @@
 // Freed memory returns to the system at once (holes punched into the window's file) and reads as zero when allocated
 // again, so no use sees data of an earlier one.
 //
-// Constants lie by themselves in the window's last part, which is mapped read-only: what kernels may write is then one
-// range, as far as memory reaches. The device's own copies write constants through the memory file.
+// Memory of the host and of the device has parts of its own (wire/window_shape.h); each grows away from the other, so
+// what kernels may write is one range. If one part is full the other is used, as far as clients can reach it.
+//
+// Constants lie by themselves at the end of the device part, which is mapped read-only. The device's own copies write
+// them through the memory file.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -20,20 +24,23 @@
 #include "device/device.h"
 #include "device/host_share.h"
 #include "device/memory_account.h"
+#include "wire/window_shape.h"
 
 namespace tutti::device::cpu {
 
 class WindowMemory {
  public:
   // `accounts`: one per device, outliving this, as do `host`, `sink` and `counters`. `window_fd` is borrowed.
-  WindowMemory(uint64_t window_base, uint64_t window_bytes, int window_fd, std::span<MemoryAccount* const> accounts,
-               HostShare* host, const MemoryGroups& groups, Sink* sink, metrics::ClientCounters* counters);
+  WindowMemory(uint64_t window_base, const wire::WindowShape& shape, int window_fd,
+               std::span<MemoryAccount* const> accounts, HostShare* host, const MemoryGroups& groups, Sink* sink,
+               metrics::ClientCounters* counters);
   ~WindowMemory();
 
   uint64_t base() const { return base_; }
   uint64_t bytes() const { return bytes_; }
-  // The writable length of the window, from its begin: to acquire.
-  const std::atomic<uint64_t>& reach_word() const { return extent_.reach_word(); }
+  // The writable part of the window: to acquire.
+  const std::atomic<uint64_t>& reach_begin() const { return extent_.begin(); }
+  const std::atomic<uint64_t>& reach_end() const { return extent_.end(); }
   // Whether a kernel may read, or write, these bytes of the window. Async-signal-safe.
   bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const;
 
@@ -75,12 +82,16 @@ class WindowMemory {
   void CountUse(uint32_t device, int64_t bytes);
   void CountFreed(uint32_t device, int64_t bytes);
   void Punch(uint64_t begin, uint64_t end) const;
+  // Of the part that memory of this kind belongs to, or else of the other one.
+  std::optional<uint64_t> Take(const Allocation& allocation, wire::MemoryKind kind, uint64_t alignment);
   WindowAllocator& AllocatorOf(uint64_t address) {
-    return address < constants_base_ ? allocator_ : constants_allocator_;
+    return address < origin_ ? host_allocator_ : address < constants_base_ ? device_allocator_ : constants_allocator_;
   }
 
   const uint64_t base_;
   const uint64_t bytes_;
+  const uint64_t origin_;  // where the device part begins
+  const bool device_part_reachable_;
   const uint64_t constants_base_;  // from here to the window's end
   const int fd_;
   const std::vector<MemoryAccount*> accounts_;
@@ -90,7 +101,8 @@ class WindowMemory {
   metrics::ClientCounters* const counters_;  // per device
 
   mutable std::mutex mutex_;
-  WindowAllocator allocator_;
+  WindowAllocator host_allocator_;
+  WindowAllocator device_allocator_;
   WindowAllocator constants_allocator_;
   WindowExtent extent_;
   WindowExtent constants_extent_;
