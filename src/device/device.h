@@ -119,6 +119,11 @@ class Space {
  public:
   virtual ~Space() = default;  // drops all work, waits for running blocks, frees everything
 
+  // Its window: the addresses, which are the client's, too, and the memory file of the parts that the client maps
+  // there, borrowed.
+  virtual uint64_t window_base() const = 0;
+  virtual int window_fd() const = 0;
+
   // Memory. Addresses lie in the window, the memory is zeroed. OUT_OF_MEMORY over the limit or the device's size; since
   // frees wait for earlier work, a client may try again after synchronising.
   virtual Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) = 0;
@@ -225,9 +230,10 @@ class Backend {
   // Memory in use on a device now, by all Spaces. Thread-safe.
   virtual uint64_t used_bytes(uint32_t device) const = 0;
 
-  // The caller maps `window_fd` at `window_base` (same address in the client) for the Space's lifetime.
-  virtual Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits,
-                                                     Sink* sink, std::string_view label) = 0;
+  // With a window of zeros. A client that could not map the addresses of one Space is offered others by the next.
+  // Fails with MPS_MAX_CLIENTS_REACHED if most_spaces() exist.
+  virtual Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view label) = 0;
+  virtual size_t most_spaces() const = 0;
 
   // Polling the clients' rings, which the backend's idle threads do. A thread that has run out of blocks *looks*: it
   // calls `poll` in the loop in which it spins for work, and stops looking with exactly one of `leave` (it has found

@@ -74,7 +74,6 @@ Server::Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max
       epoll_(std::move(epoll)),
       mailbox_(std::move(mailbox)),
       watch_(std::move(watch)),
-      windows_(backend->window().bytes),
       backend_(std::move(backend)),
       loaders_("loader", kLoaders),
       reaper_("reaper", kReapers) {}
@@ -123,7 +122,6 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
   for (const wire::MemoryGroupLimit& group : attach.memory_groups) limits.memory_groups.push_back(groups_.Join(group));
   const SessionServices services{
       .backend = backend_.get(),
-      .windows = &windows_,
       .watch = watch_.get(),
       .loaders = &loaders_,
       .takers = &takers_,
@@ -175,7 +173,9 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
   return session;
 }
 
-size_t Server::PlacesOfAParty() const { return std::max<size_t>(std::min(max_clients_, windows_.slots()) / 2, 1); }
+size_t Server::PlacesOfAParty() const {
+  return std::max<size_t>(std::min(max_clients_, backend_->most_spaces()) / 2, 1);
+}
 
 // A party's connected clients may each have one more descriptor being closed; a place has room for both.
 size_t Server::PlacesTaken() const {

@@ -23,7 +23,6 @@
 #include "server/memory_groups.h"
 #include "server/ring_watch.h"
 #include "server/session.h"
-#include "server/window_arena.h"
 #include "server/worker_pool.h"
 #include "wire/server_messages.h"
 
@@ -117,7 +116,6 @@ class Server {
   os::Epoll epoll_;
   std::shared_ptr<Mailbox> mailbox_;
   std::unique_ptr<RingWatch> watch_;
-  WindowArena windows_;
   FaultLog faults_;
   LogBudget log_;  // for lines that clients cause, or their users through the daemon
   std::unique_ptr<device::Backend> backend_;

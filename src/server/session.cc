@@ -41,10 +41,7 @@ uint64_t OwnLimit(const ClientInfo& info, uint32_t device) {
 
 Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services, ClientInfo info,
                                                  device::Limits limits, std::shared_ptr<os::StrangersFd> socket) {
-  auto window = services.windows->Create();
-  if (!window) return window.error().code != 0 ? std::unexpected(window.error()) : OutOfResources(window.error());
-  std::shared_ptr<Session> session(
-      new Session(services, std::move(info), std::move(limits), std::move(socket), std::move(*window)));
+  std::shared_ptr<Session> session(new Session(services, std::move(info), std::move(limits), std::move(socket)));
 
   auto channel = os::CreateMemory("tutti-channel", sizeof(wire::Channel));
   if (!channel) return OutOfResources(channel.error());
@@ -62,9 +59,10 @@ Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services
   session->sink_ = std::make_unique<ChannelSink>(session->channel_, session->SinkHooks());
   session->consumer_ = std::make_unique<ipc::RingConsumer>(session->channel_);
   session->PublishLimits();
-  TUTTI_ASSIGN(session->space_,
-               services.backend->CreateSpace(session->window_.base(), session->window_.fd(), session->limits_,
-                                             session->sink_.get(), Label(session->info_)));
+  auto space = services.backend->CreateSpace(session->limits_, session->sink_.get(), Label(session->info_));
+  if (!space) return space.error().code != 0 ? std::unexpected(space.error()) : OutOfResources(space.error());
+  session->space_ = std::move(*space);
+  session->channel_->header.window_base = session->space_->window_base();
   return session;
 }
 
@@ -85,13 +83,12 @@ ChannelSink::Hooks Session::SinkHooks() {
 }
 
 Session::Session(const SessionServices& services, ClientInfo info, device::Limits limits,
-                 std::shared_ptr<os::StrangersFd> socket, Window window)
+                 std::shared_ptr<os::StrangersFd> socket)
     : services_(services),
       info_(std::move(info)),
       limits_(std::move(limits)),
       memory_groups_(limits_.memory_groups),
-      socket_(std::move(socket)),
-      window_(std::move(window)) {
+      socket_(std::move(socket)) {
   os::AllowDescriptors(socket_->get());  // images of modules are memory files; the daemon took none
   // A client that does not read must not block us.
   fcntl(socket_->get(), F_SETFL, fcntl(socket_->get(), F_GETFL) | O_NONBLOCK);
@@ -110,7 +107,6 @@ void Session::FillChannel() {
   header.protocol_version = wire::kProtocolVersion;
   header.device_count = static_cast<uint32_t>(devices.size());
   header.client_id = info_.id;
-  header.window_base = window_.base();
   header.window = services_.backend->window();
   header.server_pid = static_cast<uint32_t>(getpid());
   header.shared_server = services_.shared_server ? 1 : 0;
@@ -134,7 +130,7 @@ void Session::PublishLimits() {
 Status Session::Begin() {
   TUTTI_TRY(services_.watch->Add(this));
   watched_ = true;
-  const int fds[wire::kWelcomeFds] = {channel_fd_.get(), window_.fd(), doorbell_.get()};
+  const int fds[wire::kWelcomeFds] = {channel_fd_.get(), space_->window_fd(), doorbell_.get()};
   TUTTI_TRY(ipc::SendMessage(socket_->get(), wire::MessageKind::kWelcome, 0, ByteWriter(), fds));
   channel_fd_.Reset();
   return {};

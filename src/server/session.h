@@ -29,7 +29,6 @@
 #include "server/descriptor_takers.h"
 #include "server/fault_log.h"
 #include "server/ring_watch.h"
-#include "server/window_arena.h"
 #include "server/worker_pool.h"
 #include "wire/server_messages.h"
 
@@ -57,7 +56,6 @@ class Session;
 // What a session uses of its server. All outlive it.
 struct SessionServices {
   device::Backend* backend = nullptr;
-  WindowArena* windows = nullptr;
   RingWatch* watch = nullptr;
   WorkerPool* loaders = nullptr;
   DescriptorTakers* takers = nullptr;
@@ -123,7 +121,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
 
  private:
   Session(const SessionServices& services, ClientInfo info, device::Limits limits,
-          std::shared_ptr<os::StrangersFd> socket, Window window);
+          std::shared_ptr<os::StrangersFd> socket);
 
   ChannelSink::Hooks SinkHooks();
   void FillChannel();
@@ -172,7 +170,6 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   os::Fd channel_fd_;  // until the Welcome has been sent
   os::Mapping channel_mapping_;
   wire::Channel* channel_ = nullptr;
-  Window window_;
   std::unique_ptr<ChannelSink> sink_;
   std::unique_ptr<ipc::RingConsumer> consumer_;
   uint32_t watch_number_ = 0;

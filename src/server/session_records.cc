@@ -98,9 +98,9 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
 
   std::vector<uint8_t> arguments;
   if (launch.arguments_address != 0) {
-    const uint64_t reachable = services_.backend->window().reachable_bytes();
-    if (launch.arguments_address < window_.base() ||
-        !InRange<uint64_t>(launch.arguments_address - window_.base(), launch.body.argument_bytes, reachable)) {
+    const uint64_t reachable = services_.backend->window().reachable_bytes(), base = space_->window_base();
+    if (launch.arguments_address < base ||
+        !InRange<uint64_t>(launch.arguments_address - base, launch.body.argument_bytes, reachable)) {
       return Fail(fmt::format("launch arguments at {:#x}, outside of what the server reaches of the window",
                               launch.arguments_address));
     }

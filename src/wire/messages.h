@@ -62,8 +62,7 @@ enum MessageFlags : uint32_t {
 
 // The body of kWelcome is empty: everything is in the channel. Its descriptors, in this order:
 inline constexpr size_t kWelcomeChannelFd = 0;  // memory file of sizeof(Channel) bytes
-inline constexpr size_t kWelcomeWindowFd =
-    1;  // memory file of ChannelHeader::window, to be mapped at window_base
+inline constexpr size_t kWelcomeWindowFd = 1;  // memory file of ChannelHeader::window, to be mapped at window_base
 inline constexpr size_t kWelcomeDoorbellFd = 2;  // eventfd
 inline constexpr size_t kWelcomeFds = 3;
 

@@ -24,9 +24,7 @@ CopySide Packed(uint64_t address, const CopyShape& shape) {
 CopyRequest To(const CopySide& destination, const CopyRequest& piece) {
   return {destination, piece.source, piece.shape};
 }
-CopyRequest From(const CopySide& source, const CopyRequest& piece) {
-  return {piece.destination, source, piece.shape};
-}
+CopyRequest From(const CopySide& source, const CopyRequest& piece) { return {piece.destination, source, piece.shape}; }
 
 // The staging blocks of a copy, used in turn.
 class Blocks {
@@ -133,8 +131,7 @@ int Relay(Stream& stream, const CopyRequest& request) {
   }
   Blocks blocks(stream);
   if (!blocks.Take(request.shape.bytes())) return cuda::CUDA_ERROR_OUT_OF_MEMORY;
-  return InWindow(request.destination) ? HostToDevice(stream, request, blocks)
-                                       : DeviceToHost(stream, request, blocks);
+  return InWindow(request.destination) ? HostToDevice(stream, request, blocks) : DeviceToHost(stream, request, blocks);
 }
 
 // All pieces use one block: the stream does them one after the other.

@@ -1,5 +1,5 @@
-// Copies to and from memory that this process does not reach (client/session/attachment.h): through staging memory of the
-// window's host part, which the device copies from and to.
+// Copies to and from memory that this process does not reach (client/session/attachment.h): through staging memory of
+// the window's host part, which the device copies from and to.
 //
 // A copy is cut into pieces that stay in a core's cache. While the device copies one, this thread copies the next, so a
 // long copy costs what the slower of the two costs, and a piece more.

@@ -16,8 +16,8 @@ std::optional<uint64_t> WindowAllocator::Take(uint64_t bytes, uint64_t alignment
   for (auto entry = free_by_size_.lower_bound({bytes, 0}); entry != free_by_size_.end(); ++entry) {
     const auto [free_bytes, begin] = *entry;
     // At the upper end an aligned address may lie before the range, at the lower end behind it: then it does not fit.
-    const uint64_t address = grows_ == Grows::kUp ? AlignUp(begin, alignment)
-                                                  : (begin + (free_bytes - bytes)) / alignment * alignment;
+    const uint64_t address =
+        grows_ == Grows::kUp ? AlignUp(begin, alignment) : (begin + (free_bytes - bytes)) / alignment * alignment;
     const uint64_t skipped = address - begin;
     if (address < begin || skipped > free_bytes - bytes) continue;
     Erase(free_by_address_.find(begin));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "device/common/window_arena.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_space.h"
 #include "device/cpu/device_info.h"
@@ -29,6 +30,7 @@ class CpuBackend final : public Backend {
   CpuBackend(const CpuSettings& settings, std::shared_ptr<CodeSource> source)
       : source_(std::move(source)),
         window_(WindowOf(settings)),
+        windows_(window_.bytes),
         host_(settings.host_bytes),
         client_host_bytes_(settings.client_host_bytes),
         loaded_kernels_(settings.loaded_kernels),
@@ -63,12 +65,13 @@ class CpuBackend final : public Backend {
   const wire::WindowShape& window() const override { return window_; }
   uint64_t used_bytes(uint32_t device) const override { return devices_[device]->account.used_bytes(); }
 
-  Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
-                                             std::string_view label) override {
-    TUTTI_TRY(WindowExtent::Close(window_base, window_.bytes));
-    return std::make_unique<CpuSpace>(window_base, window_, window_fd, limits, sink, label, devices_, &host_,
+  Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view label) override {
+    TUTTI_ASSIGN(Window window, windows_.Create());
+    TUTTI_TRY(WindowExtent::Close(window.base(), window.bytes()));
+    return std::make_unique<CpuSpace>(std::move(window), window_, limits, sink, label, devices_, &host_,
                                       client_host_bytes_, loaded_kernels_, source_.get());
   }
+  size_t most_spaces() const override { return windows_.slots(); }
 
   void SetIdleWork(IdleWork work) override {
     TUTTI_CHECK(!idle_.has_work.load());
@@ -112,6 +115,7 @@ class CpuBackend final : public Backend {
 
   const std::shared_ptr<CodeSource> source_;
   const wire::WindowShape window_;
+  WindowArena windows_;
   MemoryAccount host_;
   const uint64_t client_host_bytes_;
   const uint32_t loaded_kernels_;

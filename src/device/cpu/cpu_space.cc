@@ -56,7 +56,7 @@ CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t number)
   device->scheduler.AddShare(&share);
 }
 
-CpuSpace::CpuSpace(uint64_t window_base, const wire::WindowShape& shape, int window_fd, const Limits& limits, Sink* sink,
+CpuSpace::CpuSpace(Window window, const wire::WindowShape& shape, const Limits& limits, Sink* sink,
                    std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, MemoryAccount* host,
                    uint64_t host_bytes, uint32_t loaded_kernels, CodeSource* source)
     : counters_(new metrics::ClientCounters[devices.size()]),
@@ -64,7 +64,8 @@ CpuSpace::CpuSpace(uint64_t window_base, const wire::WindowShape& shape, int win
       label_(std::make_shared<const std::string>(label)),
       sink_(sink),
       host_(host, host_bytes),
-      memory_(window_base, shape, window_fd, AccountsOf(devices), &host_, limits.memory_groups, sink,
+      window_(std::move(window)),
+      memory_(window_.base(), shape, window_.fd(), AccountsOf(devices), &host_, limits.memory_groups, sink,
               counters_.get()),
       modules_(source, &memory_, &host_, loaded_kernels),
       engine_(this, sink, MostBacklog(host_bytes), &host_) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "device/common/window_arena.h"
 #include "device/cpu/condition_table.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/memory/device_heap.h"
@@ -24,11 +25,14 @@ namespace tutti::device::cpu {
 
 class CpuSpace final : public Space, private StreamEngine::Owner {
  public:
-  CpuSpace(uint64_t window_base, const wire::WindowShape& shape, int window_fd, const Limits& limits, Sink* sink,
-           std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, MemoryAccount* host,
-           uint64_t host_bytes, uint32_t loaded_kernels, CodeSource* source);
+  // `window` is closed (WindowExtent::Close).
+  CpuSpace(Window window, const wire::WindowShape& shape, const Limits& limits, Sink* sink, std::string_view label,
+           const std::vector<std::unique_ptr<CpuDevice>>& devices, MemoryAccount* host, uint64_t host_bytes,
+           uint32_t loaded_kernels, CodeSource* source);
   ~CpuSpace() override;
 
+  uint64_t window_base() const override { return window_.base(); }
+  int window_fd() const override { return window_.fd(); }
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
   Result<uint64_t> Read(uint64_t address, uint32_t bytes) override;
   Status Free(uint64_t address) override;
@@ -119,6 +123,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   const std::shared_ptr<const std::string> label_;
   Sink* const sink_;
   HostShare host_;
+  const Window window_;
   WindowMemory memory_;
   ModuleTable modules_;
   ConditionTable conditions_;

@@ -5,8 +5,8 @@
 
 #include "cuda/result.h"
 #include "device/cpu/cpu_backend.h"
+#include "device/cpu/testing/test_kernels.h"
 #include "device/cts/client.h"
-#include "device/cts/kernels.h"
 #include "guest/exec/sanitizers.h"
 
 namespace tutti::device::cpu {
@@ -16,7 +16,7 @@ using cts::Client;
 
 class Execution : public testing::Test {
  protected:
-  Execution() : backend_(CreateCpuBackend({.devices = 1, .sms = 2, .memory_bytes = 256 << 20}, cts::NewTestCode())) {}
+  Execution() : backend_(CreateCpuBackend({.devices = 1, .sms = 2, .memory_bytes = 256 << 20}, NewTestCode())) {}
 
   std::unique_ptr<Backend> backend_;
 };
@@ -162,7 +162,7 @@ TEST_F(Execution, PrintfReachesTheClient) {
 }
 
 TEST_F(Execution, WhatAKernelLeavesOnItsStackIsPrintedToNobody) {
-  const auto backend = CreateCpuBackend({.devices = 1, .sms = 1, .memory_bytes = 256 << 20}, cts::NewTestCode());
+  const auto backend = CreateCpuBackend({.devices = 1, .sms = 1, .memory_bytes = 256 << 20}, NewTestCode());
   Client earlier(backend.get()), later(backend.get());
   uint64_t secret = 0;
   for (Client* client : {&earlier, &later}) {
@@ -367,7 +367,7 @@ TEST_F(Execution, APreemptedBlockLosesNothing) {
   auto* const out = client.Array<uint64_t>(kBlocks);
   client.Launch(1, client.Kernel("compute"), kBlocks, 32, {reinterpret_cast<uint64_t>(out), kRounds});
   ASSERT_TRUE(client.Synchronize(1));
-  for (uint64_t i = 0; i < kBlocks; ++i) EXPECT_EQ(out[i], cts::Compute(i, kRounds)) << i;
+  for (uint64_t i = 0; i < kBlocks; ++i) EXPECT_EQ(out[i], Compute(i, kRounds)) << i;
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "device/cpu/cpu_backend.h"
+#include "device/cpu/testing/test_kernels.h"
 #include "device/cts/client.h"
-#include "device/cts/kernels.h"
 #include "guest/exec/sanitizers.h"
 
 namespace tutti::device::cpu {
@@ -20,7 +20,7 @@ namespace {
 using cts::Client;
 
 std::unique_ptr<Backend> NewBackend(uint32_t sms) {
-  return CreateCpuBackend({.devices = 1, .sms = sms, .memory_bytes = 4ull << 30}, cts::NewTestCode());
+  return CreateCpuBackend({.devices = 1, .sms = sms, .memory_bytes = 4ull << 30}, NewTestCode());
 }
 
 // A launch of `kernel` with a counter of its own.

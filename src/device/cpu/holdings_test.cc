@@ -9,8 +9,8 @@
 
 #include "device/cpu/cpu_backend.h"
 #include "device/cpu/exec/block_pool.h"
+#include "device/cpu/testing/test_kernels.h"
 #include "device/cts/client.h"
-#include "device/cts/kernels.h"
 #include "guest/exec/sanitizers.h"
 
 namespace tutti::device::cpu {
@@ -45,7 +45,7 @@ bool Falls(uint64_t (*what)(), uint64_t to) {
 // 64 blocks of 32 warps that stand still at a time: 64 stacks of 32 warps each, and half a megabyte of local memory.
 TEST(Holdings, StacksAndBuffersGoWithTheLastClient) {
   if (!guest::kAsyncLeave) GTEST_SKIP() << "the sanitizer keeps memory of its own";
-  const auto backend = CreateCpuBackend({.devices = 1, .sms = 2, .memory_bytes = 1ull << 30}, cts::NewTestCode());
+  const auto backend = CreateCpuBackend({.devices = 1, .sms = 2, .memory_bytes = 1ull << 30}, NewTestCode());
   const auto run = [&] {
     Client client(backend.get());
     client.CreateStream(1);
@@ -62,7 +62,7 @@ TEST(Holdings, StacksAndBuffersGoWithTheLastClient) {
 TEST(Holdings, StacksOfBlocksThatStoodStillGoWithTheirClientThoughOthersStay) {
   if (!guest::kAsyncLeave) GTEST_SKIP() << "the sanitizer keeps memory of its own";
   constexpr uint32_t kSms = 2;
-  const auto backend = CreateCpuBackend({.devices = 1, .sms = kSms, .memory_bytes = 1ull << 30}, cts::NewTestCode());
+  const auto backend = CreateCpuBackend({.devices = 1, .sms = kSms, .memory_bytes = 1ull << 30}, NewTestCode());
   Client stays(backend.get());
   const uint64_t mappings = Mappings();
   for (int i = 0; i < 3; ++i) {
@@ -97,7 +97,7 @@ class CountedCode final : public CodeSource {
   }
 
  private:
-  std::shared_ptr<CodeSource> source_ = cts::NewTestCode();
+  std::shared_ptr<CodeSource> source_ = NewTestCode();
 };
 
 class LoadedKernels : public testing::Test {
@@ -208,7 +208,7 @@ class HeldCode final : public CodeSource {
   }
 
  private:
-  std::shared_ptr<CodeSource> source_ = cts::NewTestCode();
+  std::shared_ptr<CodeSource> source_ = NewTestCode();
 };
 
 // An SM gives back what a client has unloaded while its kernel ran. That may take long: other clients' kernels begin.
@@ -240,7 +240,7 @@ TEST(Holdings, NobodyWaitsForAnSmThatGivesBack) {
 // What a client has unloaded costs it nothing, however much that was: programs that compile as they go run for weeks.
 TEST(Holdings, AClientMayLoadAndUnloadForEver) {
   if (guest::kSanitized) GTEST_SKIP() << "the sanitizer keeps memory of its own";
-  const auto backend = CreateCpuBackend({.devices = 1, .sms = 1, .memory_bytes = 1ull << 30}, cts::NewTestCode());
+  const auto backend = CreateCpuBackend({.devices = 1, .sms = 1, .memory_bytes = 1ull << 30}, NewTestCode());
   Client client(backend.get());
   const uint32_t block[3] = {32, 1, 1};
   uint32_t gone = ~0u;

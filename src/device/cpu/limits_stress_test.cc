@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "device/cpu/cpu_backend.h"
+#include "device/cpu/testing/test_kernels.h"
 #include "device/cts/client.h"
-#include "device/cts/kernels.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -81,7 +81,7 @@ void Work(Backend* backend, unsigned seed, const MemoryGroups& groups, const std
     client.Launch(1, client.Kernel("compute", 1), kBlocks, 32, {reinterpret_cast<uint64_t>(computed), kRounds});
     for (uint32_t s = 1; s <= kStreams; ++s) ASSERT_TRUE(client.Synchronize(s));
     EXPECT_EQ(std::atomic_ref(*counter).load(), expected);
-    for (uint64_t block = 0; block < kBlocks; ++block) EXPECT_EQ(computed[block], cts::Compute(block, kRounds));
+    for (uint64_t block = 0; block < kBlocks; ++block) EXPECT_EQ(computed[block], Compute(block, kRounds));
     EXPECT_TRUE(client.sink().faults().empty());
     EXPECT_FALSE(client.sink().went_backwards());
     // Whoever changes limits holds on to it for the moment of the change.
@@ -92,8 +92,7 @@ void Work(Backend* backend, unsigned seed, const MemoryGroups& groups, const std
 TEST(LimitsStress, EveryLimitChangesAtRandomWhileResultsStayRight) {
   const char* const text = std::getenv("TUTTI_STRESS_SECONDS");
   const double seconds = text != nullptr ? std::atof(text) : 2;
-  const auto backend =
-      CreateCpuBackend({.devices = kDevices, .sms = kSms, .memory_bytes = kMemory}, cts::NewTestCode());
+  const auto backend = CreateCpuBackend({.devices = kDevices, .sms = kSms, .memory_bytes = kMemory}, NewTestCode());
   MemoryGroups groups;
   for (uint32_t device = 0; device < kDevices; ++device) {
     groups.push_back(std::make_shared<MemoryGroup>("all", device));

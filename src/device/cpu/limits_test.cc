@@ -8,8 +8,8 @@
 
 #include "cuda/result.h"
 #include "device/cpu/cpu_backend.h"
+#include "device/cpu/testing/test_kernels.h"
 #include "device/cts/client.h"
-#include "device/cts/kernels.h"
 #include "guest/exec/sanitizers.h"
 #include "wire/backlog.h"
 
@@ -22,7 +22,7 @@ using metrics::Counter;
 constexpr uint32_t kSms = 2;
 
 std::unique_ptr<Backend> NewBackend(uint64_t memory_bytes = 4ull << 30) {
-  return CreateCpuBackend({.devices = 1, .sms = kSms, .memory_bytes = memory_bytes}, cts::NewTestCode());
+  return CreateCpuBackend({.devices = 1, .sms = kSms, .memory_bytes = memory_bytes}, NewTestCode());
 }
 
 // Gives the client more than enough to do on `streams` streams: blocks of 50 us.
@@ -197,7 +197,7 @@ TEST(MemoryLimits, ModulesAreCounted) {
 }
 
 TEST(Counters, OfEachDeviceAreItsOwn) {
-  const auto backend = CreateCpuBackend({.devices = 2, .sms = kSms, .memory_bytes = 4ull << 30}, cts::NewTestCode());
+  const auto backend = CreateCpuBackend({.devices = 2, .sms = kSms, .memory_bytes = 4ull << 30}, NewTestCode());
   Client client(backend.get());
   client.CreateStream(1, {.device = 1});
   const uint64_t before = client.space().counters(1).Get(Counter::memory_bytes);
@@ -258,7 +258,7 @@ class HostMemory : public testing::Test {
 
   const std::unique_ptr<Backend> backend_ = CreateCpuBackend(
       {.devices = 1, .sms = 1, .memory_bytes = 1ull << 30, .host_bytes = kOfAll, .client_host_bytes = kOfOne},
-      cts::NewTestCode());
+      NewTestCode());
 };
 
 TEST_F(HostMemory, OfOneClientIsLimitedWhateverItsKind) {
@@ -288,7 +288,7 @@ TEST(HostMemoryOfWork, BeyondWhatAnyClientMayHaveWaitingIsCounted) {
   constexpr uint32_t kAnyClient = 2 * wire::kSharedBacklog, kMost = kHost / 1024;
   const auto backend = CreateCpuBackend(
       {.devices = 1, .sms = 1, .memory_bytes = 1ull << 30, .host_bytes = kHost, .client_host_bytes = kHost},
-      cts::NewTestCode());
+      NewTestCode());
   const auto fill = [](Client& client) {
     uint32_t marks = 0;
     while (client.space().Mark(1, client.next_ticket())) ++marks;

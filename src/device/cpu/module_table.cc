@@ -48,8 +48,8 @@ Result<module::SegmentAddresses> ModuleTable::PlaceSegment(uint32_t device, cons
   const bool is_managed = std::ranges::any_of(index.variables, &module::VariableInfo::is_managed);
   TUTTI_ASSIGN(addresses.segment,
                memory_->Allocate(device, is_managed ? wire::MemoryKind::kManaged : wire::MemoryKind::kDevice,
-                                 index.segment_bytes,
-                                 std::max<uint64_t>(index.segment_alignment, 256), WindowMemory::Holder::kDevice));
+                                 index.segment_bytes, std::max<uint64_t>(index.segment_alignment, 256),
+                                 WindowMemory::Holder::kDevice));
   const auto fill = [&]() -> Status {
     if (addresses.constant_bytes != 0) {
       TUTTI_ASSIGN(addresses.constants, memory_->AllocateConstants(addresses.constant_bytes));

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
 
 #include "base/checked.h"
 #include "device/cpu/schedule/space_share.h"
@@ -55,10 +57,9 @@ Result<uint32_t> CountFrom(const char* name, uint32_t otherwise, uint32_t limit,
 Status SetComputeCapability(CpuSettings& settings) {
   const char* text = std::getenv("TUTTI_COMPUTE_CAPABILITY");
   if (text == nullptr || *text == '\0') return {};
-  const std::string_view view = text;
   int32_t major = 0, minor = 0;
-  const char* const end = view.data() + view.size();
-  const auto first = std::from_chars(view.data(), end, major);
+  const char* const end = text + std::strlen(text);
+  const auto first = std::from_chars(text, end, major);
   const bool dot = first.ec == std::errc() && first.ptr != end && *first.ptr == '.';
   const auto second = dot ? std::from_chars(first.ptr + 1, end, minor) : first;
   if (!dot || second.ec != std::errc() || second.ptr != end || major < 5 || major > 99 || minor < 0 || minor > 9) {
@@ -80,8 +81,8 @@ uint32_t CoresOfThisProcess() {
 
 std::optional<uint64_t> ParseBytes(std::string_view text) {
   uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const char* const end = std::to_address(text.end());
+  const auto [rest, error] = std::from_chars(std::to_address(text.begin()), end, value);
   if (error != std::errc() || value == 0) return std::nullopt;
   if (rest == end) return value;
   if (rest + 1 != end) return std::nullopt;

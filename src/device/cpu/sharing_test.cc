@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "device/cpu/cpu_backend.h"
+#include "device/cpu/testing/test_kernels.h"
 #include "device/cts/client.h"
-#include "device/cts/kernels.h"
 #include "guest/exec/sanitizers.h"
 
 namespace tutti::device::cpu {
@@ -19,7 +19,7 @@ namespace {
 using cts::Client;
 
 std::unique_ptr<Backend> NewBackend(uint32_t devices = 1, uint32_t sms = 2) {
-  return CreateCpuBackend({.devices = devices, .sms = sms, .memory_bytes = 4ull << 30}, cts::NewTestCode());
+  return CreateCpuBackend({.devices = devices, .sms = sms, .memory_bytes = 4ull << 30}, NewTestCode());
 }
 
 TEST(Sharing, KernelsOfDifferentClientsRunAtTheSameTime) {

@@ -12,27 +12,6 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(60);
 
-// Windows of the tests are cut from the arena one after the other; a slot is used again when its client is gone.
-std::mutex slots_mutex;
-std::set<uint64_t> slots_taken;
-
-uint64_t TakeSlot() {
-  std::lock_guard lock(slots_mutex);
-  uint64_t slot = 0;
-  while (slots_taken.contains(slot)) ++slot;
-  slots_taken.insert(slot);
-  return slot;
-}
-
-void GiveSlot(uint64_t slot) {
-  std::lock_guard lock(slots_mutex);
-  slots_taken.erase(slot);
-}
-
-uint64_t SlotOf(const os::Mapping& window) {
-  return (reinterpret_cast<uint64_t>(window.data()) - wire::kWindowArenaBase) / window.size();
-}
-
 }  // namespace
 
 void RecordingSink::Wake(uint32_t) {}
@@ -144,25 +123,10 @@ bool RecordingSink::went_backwards() const {
   return went_backwards_;
 }
 
-Client::Client(Backend* backend, const Limits& limits, std::string_view label) : backend_(backend) {
-  const uint64_t bytes = backend->window().bytes;
-  auto fd = os::CreateMemory("test-window", bytes);
-  TUTTI_CHECK(fd.has_value());
-  window_fd_ = std::move(*fd);
-  auto window = os::Mapping::SharedAt(wire::kWindowArenaBase + TakeSlot() * bytes, window_fd_.get(), bytes);
-  TUTTI_CHECK(window.has_value());
-  window_ = std::move(*window);
-  auto space =
-      backend->CreateSpace(reinterpret_cast<uint64_t>(window_.data()), window_fd_.get(), limits, &sink_, label);
+Client::Client(Backend* backend, const Limits& limits, std::string_view label) {
+  auto space = backend->CreateSpace(limits, &sink_, label);
   TUTTI_CHECK(space.has_value());
   space_ = std::move(*space);
-}
-
-Client::~Client() {
-  space_.reset();
-  const uint64_t slot = SlotOf(window_);
-  window_.Unmap();
-  GiveSlot(slot);
 }
 
 void Client::CreateStream(uint32_t stream, StreamOptions options) {
@@ -175,10 +139,42 @@ uint64_t Client::Allocate(uint64_t bytes) {
   return *address;
 }
 
-uint32_t Client::Kernel(std::string_view name, uint32_t device) {
-  const auto key = std::pair(device, std::string(name));
+uint64_t Client::Staging(uint64_t bytes) {
+  if (bytes > staging_bytes_) {
+    const auto address = space_->Allocate(0, wire::MemoryKind::kHost, bytes, 4096);
+    TUTTI_CHECK(address.has_value());
+    staging_ = *address;
+    staging_bytes_ = bytes;
+  }
+  return staging_;
+}
+
+void Client::CopyNow(uint64_t destination, uint64_t source, uint64_t bytes) {
+  if (!has_stream_) CreateStream(kOwnStream);
+  has_stream_ = true;
+  const wire::CopyBody copy{.destination = destination, .source = source, .row_bytes = bytes, .rows = 1, .planes = 1};
+  const uint64_t ticket = next_ticket();
+  TUTTI_CHECK(space_->Copy(kOwnStream, ticket, copy).has_value());
+  TUTTI_CHECK(sink_.WaitDone(kOwnStream, ticket));
+}
+
+void Client::Write(uint64_t address, std::span<const uint8_t> bytes) {
+  const uint64_t staged = Staging(bytes.size());
+  std::memcpy(reinterpret_cast<void*>(staged), bytes.data(), bytes.size());
+  CopyNow(address, staged, bytes.size());
+}
+
+std::vector<uint8_t> Client::Read(uint64_t address, uint64_t bytes) {
+  const uint64_t staged = Staging(bytes);
+  CopyNow(staged, address, bytes);
+  const auto* const begin = reinterpret_cast<const uint8_t*>(staged);
+  return {begin, begin + bytes};
+}
+
+uint32_t Client::Kernel(std::string_view image, uint32_t device) {
+  const auto key = std::pair(device, std::string(image));
   if (const auto found = kernels_.find(key); found != kernels_.end()) return found->second;
-  const auto module = space_->LoadModule(device, {reinterpret_cast<const uint8_t*>(name.data()), name.size()});
+  const auto module = space_->LoadModule(device, {reinterpret_cast<const uint8_t*>(image.data()), image.size()});
   TUTTI_CHECK(module.has_value());
   const uint32_t any_shape[3] = {0, 0, 0};
   const auto prepared = space_->Prepare(module->id, 0, any_shape);

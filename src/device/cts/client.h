@@ -3,15 +3,16 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "device/device.h"
-#include "os/memory.h"
 
 namespace tutti::device::cts {
 
@@ -70,7 +71,6 @@ class RecordingSink final : public Sink {
 class Client {
  public:
   explicit Client(Backend* backend, const Limits& limits = {}, std::string_view label = "test");
-  ~Client();
 
   Space& space() { return *space_; }
   RecordingSink& sink() { return sink_; }
@@ -78,13 +78,23 @@ class Client {
 
   void CreateStream(uint32_t stream, StreamOptions options = {.non_blocking = true});
   uint64_t Allocate(uint64_t bytes);
+  // Only where the device's memory is reached.
   template <typename T>
   T* Array(uint64_t count) {
     return reinterpret_cast<T*>(Allocate(count * sizeof(T)));
   }
+  // Copies from and to the window, by way of its host part, in a stream of their own: done when they return.
+  void Write(uint64_t address, std::span<const uint8_t> bytes);
+  std::vector<uint8_t> Read(uint64_t address, uint64_t bytes);
+  template <typename T>
+  T ReadValue(uint64_t address) {
+    T value;
+    std::memcpy(&value, Read(address, sizeof value).data(), sizeof value);
+    return value;
+  }
 
-  // Loads a module with the image `name` and prepares kernel number `kernel` of it for any block shape.
-  uint32_t Kernel(std::string_view name, uint32_t device = 0);
+  // Loads a module and prepares its first kernel for any block shape; once for each image.
+  uint32_t Kernel(std::string_view image, uint32_t device = 0);
 
   uint64_t next_ticket() { return ticket_++; }
   // Each returns its ticket.
@@ -96,12 +106,16 @@ class Client {
   bool Synchronize(uint32_t stream) { return sink_.WaitDone(stream, Mark(stream)); }
 
  private:
-  Backend* const backend_;
   RecordingSink sink_;
-  os::Fd window_fd_;
-  os::Mapping window_;
   std::unique_ptr<Space> space_;
+  // Host memory of at least so many bytes.
+  uint64_t Staging(uint64_t bytes);
+  void CopyNow(uint64_t destination, uint64_t source, uint64_t bytes);
+  static constexpr uint32_t kOwnStream = wire::kMaxStreams - 2;
+
   uint64_t ticket_ = 0;
+  uint64_t staging_ = 0, staging_bytes_ = 0;
+  bool has_stream_ = false;
   std::map<std::pair<uint32_t, std::string>, uint32_t> kernels_;
 };
 

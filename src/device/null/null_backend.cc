@@ -46,10 +46,11 @@ class NullBackend final : public Backend {
   const wire::WindowShape& window() const override { return kNullWindow; }
   uint64_t used_bytes(uint32_t) const override { return account_.used_bytes(); }
 
-  Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
-                                             std::string_view) override {
-    return std::make_unique<NullSpace>(window_base, window_fd, limits, sink, &account_);
+  Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view) override {
+    TUTTI_ASSIGN(Window window, windows_.Create());
+    return std::make_unique<NullSpace>(std::move(window), limits, sink, &account_);
   }
+  size_t most_spaces() const override { return windows_.slots(); }
 
   void SetIdleWork(IdleWork work) override {
     StopThread();
@@ -95,6 +96,7 @@ class NullBackend final : public Backend {
   }
 
   wire::DeviceInfo info_;
+  WindowArena windows_{kNullWindow.bytes};
   MemoryAccount account_{kNullMemoryBytes};
   std::atomic<Policy> policy_{Policy::kShare};
   IdleWork work_;

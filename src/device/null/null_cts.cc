@@ -12,6 +12,8 @@ const BackendCase& BackendUnderTest() {
         .create = [] { return null::CreateNullBackend(); },
         .never = {{"CopiesMoveBytes", no_data},
                   {"FillsSetElements", no_data},
+                  {"MemoryIsZeroAlsoTheSecondTime", no_data},
+                  {"ACopyChangesAConstantForTheKernelsBehindIt", no_data},
                   {"ACopyOutsideOfTheWindowIsAFaultOfItsClient", no_data},
                   {"UnloadingWaitsForLaunchedKernels", no_data},
                   {"AFreeWaitsForEarlierWork", "there never is earlier work"},

@@ -37,9 +37,8 @@ std::vector<std::string> EntryNames(std::string_view text) {
 
 }  // namespace
 
-NullSpace::NullSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink, MemoryAccount* account)
-    : base_(window_base),
-      fd_(window_fd),
+NullSpace::NullSpace(Window window, const Limits& limits, Sink* sink, MemoryAccount* account)
+    : window_(std::move(window)),
       sink_(sink),
       account_(account),
       groups_(limits.memory_groups),
@@ -55,12 +54,12 @@ Result<uint64_t> NullSpace::Allocate(uint32_t, wire::MemoryKind kind, uint64_t b
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "more than the device has");
   const uint64_t size = AlignUp(bytes, kPage);
   const uint64_t step = std::max(alignment, kPage);
-  const uint64_t border = base_ + kNullWindow.host_bytes;
+  const uint64_t border = window_.base() + kNullWindow.host_bytes;
   const bool on_device = kind == wire::MemoryKind::kDevice;
-  uint64_t begin = AlignUp(on_device ? border : base_, step);
+  uint64_t begin = AlignUp(on_device ? border : window_.base(), step);
   for (auto it = taken_.lower_bound(begin); it != taken_.end() && begin + size > it->first; ++it)
     begin = AlignUp(it->second.end, step);
-  if (begin + size > (on_device ? base_ + kNullWindow.bytes : border))
+  if (begin + size > (on_device ? window_.base() + kNullWindow.bytes : border))
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "that part of the window is full");
   const bool counted = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged;
   if (counted && !Reserve(size))
@@ -73,7 +72,7 @@ Status NullSpace::Free(uint64_t address) {
   const auto it = taken_.find(address);
   if (it == taken_.end()) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "no allocation begins there");
   const uint64_t size = it->second.end - address;
-  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(address - base_),
+  fallocate(window_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(address - window_.base()),
             static_cast<off_t>(size));
   if (it->second.counted) Unreserve(size);
   taken_.erase(it);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "device/common/window_arena.h"
 #include "device/device.h"
 
 namespace tutti::device::null {
@@ -17,9 +18,11 @@ inline constexpr uint64_t kNullMemoryBytes = 3ull << 30;
 
 class NullSpace final : public Space {
  public:
-  NullSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink, MemoryAccount* account);
+  NullSpace(Window window, const Limits& limits, Sink* sink, MemoryAccount* account);
   ~NullSpace() override;
 
+  uint64_t window_base() const override { return window_.base(); }
+  int window_fd() const override { return window_.fd(); }
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
   Status Free(uint64_t address) override;
   Result<uint64_t> Read(uint64_t, uint32_t) override { return 0; }
@@ -76,8 +79,7 @@ class NullSpace final : public Space {
   void Unreserve(uint64_t bytes);
   void CountUse(uint64_t bytes);
 
-  uint64_t base_;
-  int fd_;
+  const Window window_;
   Sink* sink_;
   MemoryAccount* account_;
   const MemoryGroups groups_;

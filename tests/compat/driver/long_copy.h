@@ -41,7 +41,9 @@ class LongCopy {
       EXPECT_EQ(ByteAt(kBytes - 1), 1) << "the copy is still at work";
       return;
     }
-    const auto made = [this] { return std::ranges::count_if(std::views::iota(size_t{0}, kBytes), [this](size_t i) { return ByteAt(i) == 1; }); };
+    const auto made = [this] {
+      return std::ranges::count_if(std::views::iota(size_t{0}, kBytes), [this](size_t i) { return ByteAt(i) == 1; });
+    };
     const auto now = made();
     EXPECT_EQ(made(), now) << "the copy is still at work";
   }

@@ -19,7 +19,9 @@ Attacker::Attacker(std::unique_ptr<ipc::ClientConnection> connection, const Targ
 
 uint64_t Attacker::Allocate(uint64_t bytes, wire::MemoryKind kind) {
   const uint64_t address =
-      connection_->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = 256, .kind = kind}).value[0];
+      connection_->replies()
+          .Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = 256, .kind = kind})
+          .value[0];
   connection_->window().Open(address, bytes);
   return address;
 }

@@ -1,4 +1,4 @@
-#include "device/cts/kernels.h"
+#include "device/cpu/testing/test_kernels.h"
 
 #include <cstring>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "cuda/result.h"
 
-namespace tutti::device::cts {
+namespace tutti::device::cpu {
 namespace {
 
 using guest::KernelDescriptor;
@@ -338,4 +338,4 @@ uint64_t Compute(uint64_t seed, uint64_t rounds) {
 
 std::shared_ptr<CodeSource> NewTestCode() { return std::make_shared<TestCode>(); }
 
-}  // namespace tutti::device::cts
+}  // namespace tutti::device::cpu

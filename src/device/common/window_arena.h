@@ -1,5 +1,5 @@
-// Allocates address space for clients' device windows: equal slots of the arena (wire/limits.h). A window has the same
-// addresses in the client and in the server.
+// Windows that are one memory file each: equal slots of the arena (wire/limits.h). A window has the same addresses in
+// the client and in the server.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "os/fd.h"
 #include "os/memory.h"
 
-namespace tutti::server {
+namespace tutti::device {
 
 // A mapped window: its memory file and our mapping. Its destructor returns the slot.
 class Window {
@@ -54,4 +54,4 @@ class WindowArena {
   State* state_;
 };
 
-}  // namespace tutti::server
+}  // namespace tutti::device

@@ -1,4 +1,4 @@
-#include "server/window_arena.h"
+#include "device/common/window_arena.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "cuda/result.h"
 #include "wire/limits.h"
 
-namespace tutti::server {
+namespace tutti::device {
 
 struct WindowArena::State {
   std::mutex mutex;
@@ -54,4 +54,4 @@ Result<Window> WindowArena::Create() {
               fmt::format("no address space left for another client: all {} windows are in use", state_->taken.size()));
 }
 
-}  // namespace tutti::server
+}  // namespace tutti::device

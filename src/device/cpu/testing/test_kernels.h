@@ -34,7 +34,7 @@
 
 #include "device/compile/code_source.h"
 
-namespace tutti::device::cts {
+namespace tutti::device::cpu {
 
 inline constexpr uint32_t kTestVariableOffset = 16;  // of the module variable "v" in each module's segment
 inline constexpr uint32_t kTestVariableValue = 0x600d;
@@ -44,4 +44,4 @@ uint64_t Compute(uint64_t seed, uint64_t rounds);
 
 std::shared_ptr<CodeSource> NewTestCode();
 
-}  // namespace tutti::device::cts
+}  // namespace tutti::device::cpu

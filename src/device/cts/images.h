@@ -1,0 +1,18 @@
+// The modules of the conformance suite, as PTX: whichever backend compiles them. Every kernel takes four 64-bit
+// arguments.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tutti::device::cts {
+
+extern const std::string_view kEmpty;      // a kernel that does nothing
+extern const std::string_view kAdd;        // counter, value: every thread: atomicAdd(counter, value)
+extern const std::string_view kVariables;  // .u32 v = kValueOfV, .u64 p = &v, .const .u32 k = kValueOfK, and a kernel
+extern const std::string_view kBroken;     // does not parse: line 4
+
+inline constexpr uint32_t kValueOfV = 0x600d;
+inline constexpr uint32_t kValueOfK = 0xcafe;
+
+}  // namespace tutti::device::cts
