@@ -54,7 +54,8 @@ enum class RecordKind : uint8_t {
   kHeapLimit = 22,
   kConditionDestroy = 23,  // after the work submitted before
   // Answered in a reply slot.
-  kAllocate = 32,
+  kFirstAnswered = 32,
+  kAllocate = kFirstAnswered,
   kPrepare = 33,  // makes a kernel ready for a block shape; replies with the id to launch
   kReset = 34,  // waits for all work of a device and clears its error (primary context reset)
   kConditionCreate = 35,  // a value that kernels set, and that kConditional reads

@@ -49,9 +49,6 @@ Result<ConditionCreateBody> ValidateConditionCreate(const Untrusted<RawRecord>& 
 ConditionDestroyBody ValidateConditionDestroy(const Untrusted<RawRecord>& record);
 
 // Kinds that are answered in a reply slot.
-constexpr bool IsAnswered(RecordKind kind) {
-  return kind == RecordKind::kAllocate || kind == RecordKind::kPrepare || kind == RecordKind::kReset ||
-         kind == RecordKind::kConditionCreate;
-}
+constexpr bool IsAnswered(RecordKind kind) { return kind >= RecordKind::kFirstAnswered; }
 
 }  // namespace tutti::wire

@@ -57,7 +57,9 @@ TEST(ValidateHead, ReplySlotsLieInTheTable) {
   EXPECT_TRUE(HeadIsGood(RecordKind::kAllocate, 0, kReplySlots - 1));
   EXPECT_FALSE(HeadIsGood(RecordKind::kAllocate, 0, kReplySlots));
   EXPECT_FALSE(HeadIsGood(RecordKind::kPrepare, 0, 0xffff));
-  EXPECT_FALSE(HeadIsGood(RecordKind::kReset, 0, kReplySlots));
+  for (const RecordKind kind :
+       {RecordKind::kPrepare, RecordKind::kReset, RecordKind::kConditionCreate, RecordKind::kRead})
+    EXPECT_FALSE(HeadIsGood(kind, 0, kReplySlots)) << static_cast<int>(kind);
   EXPECT_TRUE(HeadIsGood(RecordKind::kMarker, 1, 0xffff)) << "is not answered";
 }
 

@@ -10,7 +10,7 @@ namespace tutti::device::cts {
 extern const std::string_view kEmpty;      // a kernel that does nothing
 extern const std::string_view kAdd;        // counter, value: every thread: atomicAdd(counter, value)
 extern const std::string_view kVariables;  // .u32 v = kValueOfV, .u64 p = &v, .const .u32 k = kValueOfK, and a kernel
-extern const std::string_view kBroken;     // does not parse: line 4
+extern const std::string_view kBroken;  // does not parse: line 4
 
 inline constexpr uint32_t kValueOfV = 0x600d;
 inline constexpr uint32_t kValueOfK = 0xcafe;
