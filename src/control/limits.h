@@ -10,7 +10,10 @@ using wire::FormatPercentage;
 using wire::IsDeviceIdentifier;
 using wire::kNoMemoryLimit;
 using wire::MemoryLimits;
+using wire::MemorySharing;
+using wire::MemorySharingName;
 using wire::ParseMemory;
+using wire::ParseMemorySharing;
 using wire::ParsePercentage;
 using wire::ParsePriority;
 

@@ -8,10 +8,15 @@
 
 namespace tutti::control {
 
-// logs, epolls, compilers, clients being attached or torn down
-inline constexpr uint64_t kFilesOfServer = 96;
+// logs, epolls, compilers, clients being attached or torn down, files of ended clients whose memory others hold
+inline constexpr uint64_t kFilesOfServer = 112;
+// A part of what is left is for descriptors of exported memory.
+constexpr uint64_t FilesForSharing(uint64_t files) { return (files - kFilesOfServer) / 16; }
 // socket, pidfd, doorbell, window, and a received file whose close is pending
 inline constexpr uint64_t kFilesPerClient = 5;
+constexpr uint64_t MostClients(uint64_t files) {
+  return (files - kFilesOfServer - FilesForSharing(files)) / kFilesPerClient;
+}
 
 // Raises this process's limit to the hard limit and returns it. Fails if that leaves a server no room for a client; the
 // line names the number that is needed and where it is set.

@@ -236,6 +236,17 @@ struct CUmemAllocationProp {
   } allocFlags;
 };
 
+// Opaque to programs: what one process hands to another.
+struct CUipcMemHandle {
+  char reserved[64];
+};
+struct CUipcEventHandle {
+  char reserved[64];
+};
+struct CUmemPoolPtrExportData {
+  unsigned char reserved[64];
+};
+
 struct CUmemPoolProps {
   int allocType;
   int handleTypes;

@@ -115,6 +115,17 @@ inline uint32_t GrantedSms(const Limits& limits, uint32_t device, uint32_t sms) 
   return bound ? partition : EffectiveSms(sms, limits.active_thread_percentage);
 }
 
+// Memory of one Space that others may show at addresses of their own. It exists, and counts as its Space's, for as long
+// as anybody holds it or has it mapped, also when it has been freed or its Space has ended. Thread-safe.
+class SharedMemory {
+ public:
+  virtual ~SharedMemory() = default;
+  virtual uint64_t bytes() const = 0;
+  virtual uint32_t device() const = 0;
+  // Its Space has freed it, or has ended.
+  virtual bool withdrawn() const = 0;
+};
+
 class Space {
  public:
   virtual ~Space() = default;  // drops all work, waits for running blocks, frees everything
@@ -130,8 +141,24 @@ class Space {
   // Frees when all work submitted so far is done. INVALID_VALUE if no allocation begins at `address`.
   virtual Status Free(uint64_t address) = 0;
 
-  // The 4 or 8 bytes at an aligned address, now. INVALID_VALUE where there is no memory.
-  virtual Result<uint64_t> Read(uint64_t address, uint32_t bytes) = 0;
+  // The 4 or 8 bytes at an aligned address, now, before `add` is added to them, in one step. INVALID_VALUE where there
+  // is no memory, or, if something is added, none that kernels may write.
+  virtual Result<uint64_t> Word(uint64_t address, uint32_t bytes, uint64_t add) = 0;
+
+  // Addresses without memory of their own, in the device part, at `wish` if that is not 0 and they are free there.
+  // Freed as an allocation; what is mapped there is hidden then. Kernels cannot write where nothing is mapped.
+  virtual Result<uint64_t> Reserve(uint32_t device, uint64_t bytes, uint64_t alignment, uint64_t wish) = 0;
+  // The allocation that begins at `address`, of device or scratch memory, for this Space or another one of the backend
+  // to map; the same each time while anybody holds it. What it holds when this Space has ended: the same, or in each
+  // word of 8 bytes the largest signed number. INVALID_VALUE if there is none; NOT_SUPPORTED if it shares a page with
+  // others.
+  enum class AtEnd : uint8_t { kKept, kLargest };
+  virtual Result<std::shared_ptr<SharedMemory>> Share(uint64_t address, AtEnd end) = 0;
+  // Shows all of `memory` at addresses of a reserved range, on whole pages, where nothing is mapped or it is the same
+  // memory (whose access is then changed). INVALID_VALUE elsewhere, OUT_OF_MEMORY beyond wire::kMostMappings.
+  virtual Status Map(uint64_t address, std::shared_ptr<SharedMemory> memory, bool writable) = 0;
+  // Hides whole mappings. INVALID_VALUE if the range cuts one.
+  virtual Status Unmap(uint64_t address, uint64_t bytes) = 0;
 
   // Streams. Creating an existing number, or using one that does not exist, is a protocol error (Result fails).
   virtual Status CreateStream(uint32_t stream, const StreamOptions& options) = 0;

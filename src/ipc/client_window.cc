@@ -25,7 +25,7 @@ bool Access(uint64_t begin, uint64_t end) {
 }  // namespace
 
 Result<ClientWindow> ClientWindow::Map(uint64_t address, os::Fd file, const wire::WindowShape& shape) {
-  if (shape.host_bytes > shape.bytes) return Fail("a window smaller than its host part");
+  if (!shape.IsSound()) return Fail("a window smaller than its parts");
   TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::SharedAt(address, file.get(), shape.bytes, false));
   if (madvise(mapping.data(), shape.bytes, MADV_DONTFORK) != 0) return FailErrno("keeping the window from children");
   return ClientWindow(std::move(file), std::move(mapping), shape);
@@ -45,8 +45,9 @@ bool ClientWindow::OpenUp(uint64_t begin, uint64_t end) {
   std::lock_guard lock(mutex_);
   const uint64_t opened = above_.load(std::memory_order_relaxed);
   if (end <= opened) return true;
-  if (begin > opened + kApart) return Access(border() + begin / kPage * kPage, border() + AlignUp(end, kPage));
-  const uint64_t reach = std::min(WithStep(end), shape_.bytes - shape_.host_bytes);
+  if (begin > opened + kApart || begin >= shape_.device_bytes)
+    return Access(border() + begin / kPage * kPage, border() + AlignUp(end, kPage));
+  const uint64_t reach = std::min(WithStep(end), shape_.device_bytes);
   if (!Access(border() + opened, border() + reach)) return false;
   above_.store(reach, std::memory_order_release);
   return true;

@@ -43,6 +43,7 @@ class ClientWindow {
       return depth <= below_.load(std::memory_order_acquire) || OpenDown(depth);
     }
     const uint64_t height = address - border() + bytes;
+    if (address - base() < shape_.constants_begin() && height > shape_.device_bytes) return true;  // reserved
     return !shape_.device_part_reachable || height <= above_.load(std::memory_order_acquire) ||
            OpenUp(address - border(), height);
   }

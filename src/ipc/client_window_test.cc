@@ -33,7 +33,10 @@ bool ChildReads(uint64_t address) {
 class ClientWindowTest : public testing::Test {
  protected:
   static ClientWindow Map(bool reachable) {
-    const wire::WindowShape shape{.bytes = kBytes, .host_bytes = kHostBytes, .device_part_reachable = reachable};
+    const wire::WindowShape shape{.bytes = kBytes,
+                                  .host_bytes = kHostBytes,
+                                  .device_bytes = kBytes - kHostBytes,
+                                  .device_part_reachable = reachable};
     return ClientWindow::Map(kBase, os::CreateMemory("window", kBytes).value(), shape).value();
   }
   ClientWindow window_ = Map(true);
@@ -100,7 +103,7 @@ TEST_F(ClientWindowTest, AChildHasWhatIsSharedUntilItIsHidden) {
 
 TEST(ClientWindow, LockingAllMemoryMakesNoPagesOfWhatIsClosed) {
   constexpr uint64_t kFew = 256ull << 20;
-  const wire::WindowShape shape{.bytes = kFew, .host_bytes = kFew / 2};
+  const wire::WindowShape shape{.bytes = kFew, .host_bytes = kFew / 2, .device_bytes = kFew / 2};
   ClientWindow window = ClientWindow::Map(kBase, os::CreateMemory("window", kFew).value(), shape).value();
   ASSERT_TRUE(window.Open(kBase + kFew / 2, 4096));
   if (mlockall(MCL_CURRENT) != 0) GTEST_SKIP() << "may not lock memory";

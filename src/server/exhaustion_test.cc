@@ -76,7 +76,7 @@ Status Load(ipc::ClientConnection& client) {
 }
 
 TEST(Exhaustion, ClientsBeyondTheLimitOnOpenFilesAreRefused) {
-  ServerProcess server({}, 128);
+  ServerProcess server({}, 144);
   std::vector<std::unique_ptr<ipc::ClientConnection>> clients;
   for (;;) {
     auto client = server.ConnectHere(static_cast<uint32_t>(clients.size()));
@@ -94,11 +94,11 @@ TEST(Exhaustion, ClientsBeyondTheLimitOnOpenFilesAreRefused) {
 }
 
 TEST(Exhaustion, AServerWithTooFewDescriptorsForAClientSaysAtItsStartHowManyItNeeds) {
-  const ServerProcess server({}, 100);
-  EXPECT_NE(server.ready().error.find("the hard limit on open files is 100, and a server needs 101 for one client"),
+  const ServerProcess server({}, 116);
+  EXPECT_NE(server.ready().error.find("the hard limit on open files is 116, and a server needs 117 for one client"),
             std::string::npos)
       << server.ready().error;
-  EXPECT_EQ(ServerProcess({}, 101).ready().error, "");
+  EXPECT_EQ(ServerProcess({}, 117).ready().error, "");
 }
 
 TEST(Exhaustion, AServerWithoutADescriptorTellsNewClientsAndKeepsOldOnes) {
@@ -135,7 +135,7 @@ TEST(Exhaustion, AServerWithoutADescriptorTellsNewClientsAndKeepsOldOnes) {
 
 // A container's root takes any user number, that of the server as well.
 TEST(Exhaustion, APartyLeavesHalfOfThePlacesToTheOthersWhateverItsUserNumbers) {
-  ServerProcess server({}, 200);
+  ServerProcess server({}, 224);
   std::vector<std::unique_ptr<ipc::ClientConnection>> clients;
   uint32_t uid = getuid();
   const auto connect = [&](const std::string& party) {
@@ -179,8 +179,8 @@ Connection Connect(ServerProcess& server, const std::string& party, os::Fd image
   return {std::move(mine), answer && answer->head.kind == wire::MessageKind::kWelcome};
 }
 
-constexpr int kFiles = 200;
-constexpr size_t kPlaces = (kFiles - control::kFilesOfServer) / control::kFilesPerClient;
+constexpr int kFiles = 224;
+constexpr size_t kPlaces = control::MostClients(kFiles);
 
 bool HasAnswer(const Connection& client) {
   pollfd look{client.socket.get(), POLLIN, 0};

@@ -51,14 +51,13 @@ void GiveBackFreedMemory() {
 
 Result<std::unique_ptr<Server>> Server::Create(std::unique_ptr<device::Backend> backend, bool shared) {
   TUTTI_ASSIGN(const uint64_t files, control::RaiseOpenFiles());
-  const size_t max_clients =
-      std::min<size_t>((files - control::kFilesOfServer) / control::kFilesPerClient, RingWatch::kCapacity);
+  const size_t max_clients = std::min<size_t>(control::MostClients(files), RingWatch::kCapacity);
   os::AwaitClosed();
   TUTTI_ASSIGN(os::Epoll epoll, os::Epoll::Create());
   TUTTI_ASSIGN(std::unique_ptr<Mailbox> mailbox, Mailbox::Create());
   TUTTI_ASSIGN(std::unique_ptr<RingWatch> watch, RingWatch::Create());
-  std::unique_ptr<Server> server(
-      new Server(std::move(backend), shared, max_clients, std::move(epoll), std::move(mailbox), std::move(watch)));
+  std::unique_ptr<Server> server(new Server(std::move(backend), shared, max_clients, control::FilesForSharing(files),
+                                            std::move(epoll), std::move(mailbox), std::move(watch)));
   TUTTI_TRY(server->Watch(server->mailbox_->fd(), [self = server.get()] { self->mailbox_->RunAll(); }));
   server->memory_timer_ = os::Fd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!server->memory_timer_) return FailErrno("timerfd_create");
@@ -67,14 +66,16 @@ Result<std::unique_ptr<Server>> Server::Create(std::unique_ptr<device::Backend> 
   return server;
 }
 
-Server::Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max_clients, os::Epoll epoll,
-               std::unique_ptr<Mailbox> mailbox, std::unique_ptr<RingWatch> watch)
+Server::Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max_clients, size_t descriptors,
+               os::Epoll epoll, std::unique_ptr<Mailbox> mailbox, std::unique_ptr<RingWatch> watch)
     : shared_(shared),
       max_clients_(max_clients),
       epoll_(std::move(epoll)),
       mailbox_(std::move(mailbox)),
       watch_(std::move(watch)),
       backend_(std::move(backend)),
+      exports_([this](int fd, std::function<void()> gone) { return Watch(fd, std::move(gone), 0); },
+               [this](int fd) { Unwatch(fd); }, descriptors),
       loaders_("loader", kLoaders),
       reaper_("reaper", kReapers) {}
 
@@ -126,6 +127,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
       .loaders = &loaders_,
       .takers = &takers_,
       .faults = &faults_,
+      .exports = &exports_,
       .log = &log_,
       .shared_server = shared_,
       .listen = [this](uint32_t id, bool listen) { Listen(id, listen); },
@@ -164,7 +166,8 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
                         .own_limits = attach.own_memory_limits,
                         .party = attach.party,
                         .withheld_devices = attach.withheld_devices,
-                        .own_priority = wire::ParsePriority(attach.hello.client_priority).has_value()};
+                        .own_priority = wire::ParsePriority(attach.hello.client_priority).has_value(),
+                        .sharing = attach.sharing};
   // The caller answers on `connection` if this fails.
   TUTTI_ASSIGN(std::shared_ptr<Session> session, Session::Create(services, info, std::move(limits), connection));
   TUTTI_TRY(epoll_.Add(session->socket(), kSocketEvents, Key(KeyKind::kSocket, id)));
@@ -236,6 +239,7 @@ void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
   epoll_.Remove(session->socket());
   if (session->pidfd() >= 0) epoll_.Remove(session->pidfd());
   session->End(status);
+  exports_.Forget(id);
   LetGo(session->info().party, session->connection());
   log_.Info(session->info().payer(), "Client {} disconnected", session->info().pid);
   // Only as a task of the reaper: the reference it drops may be the last one. To the pool each session is a client of

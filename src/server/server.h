@@ -78,7 +78,7 @@ class Server {
   void Post(std::function<void()> work) { mailbox_->Post(std::move(work)); }
 
  private:
-  Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max_clients, os::Epoll epoll,
+  Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max_clients, size_t descriptors, os::Epoll epoll,
          std::unique_ptr<Mailbox> mailbox, std::unique_ptr<RingWatch> watch);
 
   Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach,
@@ -120,6 +120,7 @@ class Server {
   LogBudget log_;  // for lines that clients cause, or their users through the daemon
   std::unique_ptr<device::Backend> backend_;
   MemoryGroupTable groups_;
+  ExportTable exports_;
   std::map<uint32_t, std::shared_ptr<Session>> sessions_;
   DescriptorTakers takers_;
   WorkerPool loaders_;

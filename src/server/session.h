@@ -27,6 +27,7 @@
 #include "os/memory.h"
 #include "server/channel_sink.h"
 #include "server/descriptor_takers.h"
+#include "server/export_table.h"
 #include "server/fault_log.h"
 #include "server/ring_watch.h"
 #include "server/worker_pool.h"
@@ -46,6 +47,7 @@ struct ClientInfo {
   std::string party = {};  // whose quota it counts against; "": the owner's
   uint32_t withheld_devices = 0;  // bit per device: the client may not use it
   bool own_priority = false;  // asked for by the client, or set for it alone
+  wire::MemorySharing sharing = wire::MemorySharing::kSameUser;
 
   // The party whose log budget pays for lines about it.
   std::string payer() const { return party.empty() ? "user " + std::to_string(uid) : party; }
@@ -60,6 +62,7 @@ struct SessionServices {
   WorkerPool* loaders = nullptr;
   DescriptorTakers* takers = nullptr;
   FaultLog* faults = nullptr;
+  ExportTable* exports = nullptr;
   LogBudget* log = nullptr;
   bool shared_server = false;
   // Turns reading of the session's socket on or off. Main thread only.
@@ -149,6 +152,12 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   Status HandleReset(const wire::Untrusted<wire::RawRecord>& record);
   void Break(std::string reason);
 
+  // session_sharing.cc
+  ExportTable::Client AsSharer() const;
+  Status HandleSharing(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandleMap(const wire::MapBody& body);
+  Status HandleDescribeMemory(const ipc::Envelope& envelope);
+
   // session_calls.cc
   void RefuseFiles(wire::MessageHead head, ipc::InTheWay in_the_way);
   Status HandleLoadModule(ipc::Envelope envelope);
@@ -190,6 +199,9 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
     double share = 0;
   };
   Sample samples_[wire::kMaxDevices];
+
+  std::map<uint64_t, std::shared_ptr<device::SharedMemory>> imports_;  // by number; the ring's lock
+  uint64_t last_import_ = 0;
 
   std::unique_ptr<device::Space> space_;  // last: destroyed first, it still reports to the sink
 };

@@ -39,6 +39,7 @@ Status Session::OnReadable() {
   }
   if (!envelope.fds.empty()) return Fail("a memory file that is not a module's image");
   if (envelope.head.kind == wire::MessageKind::kQueryModule) return HandleQueryModule(envelope);
+  if (envelope.head.kind == wire::MessageKind::kDescribeMemory) return HandleDescribeMemory(envelope);
   return Fail(fmt::format("message of kind {}", static_cast<unsigned>(envelope.head.kind)));
 }
 

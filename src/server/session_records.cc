@@ -75,9 +75,13 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
     case RecordKind::kAllocate: return HandleAllocate(untrusted);
     case RecordKind::kPrepare: return HandlePrepare(untrusted);
     case RecordKind::kReset: return HandleReset(untrusted);
-    case RecordKind::kRead: {
-      TUTTI_ASSIGN(const wire::ReadBody read, wire::ValidateRead(untrusted));
-      const auto word = space_->Read(read.address, read.bytes);
+    case RecordKind::kMap:
+    case RecordKind::kExport:
+    case RecordKind::kImport:
+    case RecordKind::kImportDrop: return HandleSharing(untrusted);
+    case RecordKind::kWord: {
+      TUTTI_ASSIGN(const wire::WordBody read, wire::ValidateWord(untrusted));
+      const auto word = space_->Word(read.address, read.bytes, read.add);
       sink_->Reply(head.reply, word ? 0 : word.error().code, {word ? *word : 0, 0, 0, 0});
       return {};
     }
@@ -98,7 +102,7 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
 
   std::vector<uint8_t> arguments;
   if (launch.arguments_address != 0) {
-    const uint64_t reachable = services_.backend->window().reachable_bytes(), base = space_->window_base();
+    const uint64_t reachable = services_.backend->window().unreached_begin(), base = space_->window_base();
     if (launch.arguments_address < base ||
         !InRange<uint64_t>(launch.arguments_address - base, launch.body.argument_bytes, reachable)) {
       return Fail(fmt::format("launch arguments at {:#x}, outside of what the server reaches of the window",
@@ -183,9 +187,11 @@ Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted
                wire::ValidateAllocate(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
   TUTTI_TRY(MayUse(body.device));
   devices_used_.fetch_or(1u << body.device, std::memory_order_relaxed);
-  const auto address = space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
+  const auto address = body.kind == wire::MemoryKind::kAddresses
+                           ? space_->Reserve(body.device, body.bytes, body.alignment, body.wish)
+                           : space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
   const uint16_t reply = untrusted.Unchecked().reply;
-  if (!address && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY &&
+  if (!address && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY && body.kind != wire::MemoryKind::kAddresses &&
       MayEvict(memory_groups_, body.device, body.bytes)) {
     AllocateByEviction(body, reply);
     return {};

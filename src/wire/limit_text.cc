@@ -65,10 +65,10 @@ Result<uint64_t> ParseMemory(std::string_view text) {
         fmt::format("memory limit \"{}\" is not a size: give a whole number and G or M, as in 2G or 512M", text));
   };
   uint64_t number = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
+  const auto digits = text.substr(0, text.find_first_not_of("0123456789"));
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
   if (error != std::errc() || number == 0) return wrong();
-  const auto unit = UnitBytes(std::string_view(end, static_cast<size_t>(last - end)));
+  const auto unit = UnitBytes(text.substr(digits.size()));
   if (!unit) return wrong();
   const auto bytes = CheckedMul(number, *unit);
   if (!bytes) return wrong();
@@ -85,6 +85,17 @@ Result<int> ParsePriority(std::string_view text) {
   if (text == "1") return 1;
   return Fail("Invalid priority value - must be 0 or 1!");
 }
+
+constexpr std::string_view kMemorySharingNames[] = {"off", "user", "all"};
+
+Result<MemorySharing> ParseMemorySharing(std::string_view text) {
+  const auto* const found = std::ranges::find(kMemorySharingNames, text);
+  if (found == std::end(kMemorySharingNames))
+    return Fail(fmt::format("memory sharing \"{}\" is unknown: give off, user or all", text));
+  return static_cast<MemorySharing>(found - kMemorySharingNames);
+}
+
+std::string_view MemorySharingName(MemorySharing sharing) { return kMemorySharingNames[static_cast<size_t>(sharing)]; }
 
 void MemoryLimits::Set(std::string_view device, uint64_t bytes) {
   std::erase_if(entries_, [&](const Entry& entry) { return entry.device == device; });

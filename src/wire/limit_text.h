@@ -25,6 +25,12 @@ std::string FormatMemory(uint64_t bytes);  // as ParseMemory reads it: in G if t
 // Client priority: 0 normal, 1 below normal.
 Result<int> ParsePriority(std::string_view text);
 
+// With whom the clients of a namespace may share memory and events: "off", "user" (others of their user, and, where
+// containers are told apart, of their container) or "all". Both sides' namespaces must allow it.
+enum class MemorySharing : uint32_t { kOff = 0, kSameUser = 1, kAll = 2 };
+Result<MemorySharing> ParseMemorySharing(std::string_view text);
+std::string_view MemorySharingName(MemorySharing sharing);
+
 // Memory limits by device identifier, in the order they were set. An identifier is an ordinal or a UUID (or the start
 // of one); both may name the same device, then the one set last holds. A query by identifier finds only what was set
 // under that identifier.

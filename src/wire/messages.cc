@@ -99,6 +99,25 @@ Result<QueryModuleReply> GetQueryModuleReply(ByteReader& in) {
   return Finish(in, reply, "QueryModuleReply");
 }
 
+void Put(ByteWriter& out, const DescribeMemory& request) { out.Put(request.memory); }
+
+Result<DescribeMemory> GetDescribeMemory(ByteReader& in) {
+  const DescribeMemory request{.memory = in.Get<ExportedMemory>()};
+  return Finish(in, request, "DescribeMemory");
+}
+
+void Put(ByteWriter& out, const DescribeMemoryReply& reply) {
+  out.Put(reply.status);
+  out.PutString(reply.text);
+}
+
+Result<DescribeMemoryReply> GetDescribeMemoryReply(ByteReader& in) {
+  DescribeMemoryReply reply;
+  reply.status = in.Get<int32_t>();
+  reply.text = in.GetString();
+  return Finish(in, reply, "DescribeMemoryReply");
+}
+
 std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version, uint32_t flags) {
   ByteWriter out;
   out.Put(MessageHead{.version = version, .kind = kind, .serial = serial, .flags = flags});

@@ -19,6 +19,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "wire/limits.h"
+#include "wire/ring_layout.h"
 
 namespace tutti::wire {
 
@@ -36,6 +37,8 @@ enum class MessageKind : uint16_t {
   kLoadModuleReply = 21,
   kQueryModule = 22,  // function attributes and JIT log of one kernel
   kQueryModuleReply = 23,
+  kDescribeMemory = 24,  // asks for a descriptor that stands for exported memory
+  kDescribeMemoryReply = 25,
   // daemon <-> server: wire/server_messages.h
   kAttach = 40,  // fds: the client's connection; body: the Hello as received, and what the daemon adds
   kServerReady = 41,
@@ -120,6 +123,21 @@ struct QueryModuleReply {
 };
 void Put(ByteWriter& out, const QueryModuleReply& reply);
 Result<QueryModuleReply> GetQueryModuleReply(ByteReader& in);
+
+// Asks for a descriptor that other processes may import the memory by (wire/share_handle.h).
+struct DescribeMemory {
+  ExportedMemory memory;
+};
+void Put(ByteWriter& out, const DescribeMemory& request);
+Result<DescribeMemory> GetDescribeMemory(ByteReader& in);
+
+// fd 0, if status == 0: the descriptor. As long as any process has it open the memory exists and can be imported.
+struct DescribeMemoryReply {
+  int32_t status = 0;  // CUresult
+  std::string text;  // why not
+};
+void Put(ByteWriter& out, const DescribeMemoryReply& reply);
+Result<DescribeMemoryReply> GetDescribeMemoryReply(ByteReader& in);
 
 // One message with its head. Another `version` than ours is for a Refuse alone, which all versions understand.
 std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version = kProtocolVersion,

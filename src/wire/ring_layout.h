@@ -53,13 +53,17 @@ enum class RecordKind : uint8_t {
   kContextLimit = 21,
   kHeapLimit = 22,
   kConditionDestroy = 23,  // after the work submitted before
+  kImportDrop = 24,  // after this no kMap can name it; what it is mapped to stays
   // Answered in a reply slot.
   kFirstAnswered = 32,
   kAllocate = kFirstAnswered,
   kPrepare = 33,  // makes a kernel ready for a block shape; replies with the id to launch
   kReset = 34,  // waits for all work of a device and clears its error (primary context reset)
   kConditionCreate = 35,  // a value that kernels set, and that kConditional reads
-  kRead = 36,  // what is in a word now, whatever streams do; for clients that do not reach it
+  kWord = 36,  // what is in a word now, whatever streams do, and adds to it; for clients that do not reach it
+  kMap = 37,  // shows memory at reserved addresses, or hides it
+  kExport = 38,  // what names an allocation to other clients of the server
+  kImport = 39,  // memory that another client has exported
 };
 
 struct RecordHead {
@@ -210,6 +214,7 @@ enum class MemoryKind : uint32_t {
   kHost = 1,  // pinned host memory: in the window, not counted against the device
   kManaged = 2,  // counted against the device
   kScratch = 3,  // the client library's own staging; not counted
+  kAddresses = 4,  // no memory: addresses where kMap shows some
 };
 
 struct AllocateBody {
@@ -217,6 +222,7 @@ struct AllocateBody {
   uint64_t alignment;  // power of two, at least 256 is given
   MemoryKind kind;
   uint32_t device;
+  uint64_t wish;  // of kAddresses: begins here if these are free; 0: anywhere
 };
 // Reply: value[0] = address.
 
@@ -241,12 +247,53 @@ struct ConditionCreateBody {
 };
 // Reply: value[0] = what names it, here and for cudaGraphSetConditional; never used again.
 
-// 4 or 8 bytes at a multiple of that. Reply: value[0] = the word.
-struct ReadBody {
+// 4 or 8 bytes at a multiple of that. Reply: value[0] = the word, before `add` is added to it.
+struct WordBody {
   uint64_t address;
+  uint64_t add;  // 0: the word is only read
   uint32_t bytes;
   uint32_t reserved;
 };
+
+// Addresses lie in one reserved range, on whole pages. Its own allocation is named by its address.
+enum class MapSource : uint32_t { kOwn = 0, kImported = 1 };
+enum class MapAccess : uint32_t { kNone = 0, kRead = 1, kReadWrite = 3 };  // as CUmemAccess_flags
+struct MapBody {
+  uint64_t address;
+  uint64_t bytes;  // all of the memory's; of kNone: of any mappings, whole
+  uint64_t memory;  // the address of an own allocation, or the number from kImport
+  MapSource source;
+  MapAccess access;  // kNone hides what is mapped there
+};
+
+// What a client says to another, by whatever way, so that it may import memory. Whoever knows it may, as far as the
+// exporter's and the importer's namespace allow.
+struct ExportedMemory {
+  uint64_t id = 0;  // never 0
+  uint64_t secret[2] = {0, 0};
+  bool operator==(const ExportedMemory&) const = default;
+};
+
+struct ExportBody {
+  uint64_t address;  // where an allocation of device or scratch memory begins
+  // What it holds once the exporter has ended: 0: what it held; 1: in each word of 8 bytes the largest signed number,
+  // so that whoever waits for a counter there sees the end
+  uint32_t end_with_largest;
+  uint32_t reserved;
+};
+// Reply: value = ExportedMemory, then its bytes. The same for an allocation each time.
+
+struct ImportBody {
+  ExportedMemory memory;
+};
+// Reply: value[0] = its number, value[1] = bytes, value[2] = device, value[3] = 1 if the client itself has exported it.
+
+struct ImportDropBody {
+  uint64_t number;
+};
+inline constexpr uint64_t kReservedAlignment = 2u << 20;  // of addresses for imported memory
+inline constexpr uint32_t kMostImports = 65536;  // of one client, not dropped
+inline constexpr uint32_t kMostMappings = 16384;  // of one client, at reserved addresses
 
 struct ConditionDestroyBody {
   uint64_t condition;

@@ -176,6 +176,7 @@ void Put(ByteWriter& out, const Attach& attach) {
   out.Put(attach.kernel_ns);
   out.Put(attach.withheld_devices);
   out.PutString(attach.party);
+  out.Put(attach.sharing);
 }
 
 Result<Attach> GetAttach(ByteReader& in) {
@@ -199,6 +200,8 @@ Result<Attach> GetAttach(ByteReader& in) {
   attach.kernel_ns = in.Get<uint64_t>();
   attach.withheld_devices = in.Get<uint32_t>();
   attach.party = in.GetString();
+  attach.sharing = in.Get<MemorySharing>();
+  if (attach.sharing > MemorySharing::kAll) return Fail("Attach with a policy of sharing that does not exist");
   return Finish(in, std::move(attach), "Attach");
 }
 

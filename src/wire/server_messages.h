@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "wire/limit_text.h"
 #include "wire/messages.h"
 #include "wire/sm_range.h"
 
@@ -77,6 +78,7 @@ struct Attach {
   uint32_t withheld_devices = 0;  // bit per device: the client may not use it
   // whose quota in the server it counts against (daemon/access/visitor.h); "": the owner's, who has none
   std::string party;
+  MemorySharing sharing = MemorySharing::kSameUser;
 };
 void Put(ByteWriter& out, const Attach& attach);
 Result<Attach> GetAttach(ByteReader& in);

@@ -15,6 +15,7 @@ constexpr uint32_t kMaxGridYz = 65535;
 constexpr uint32_t kMaxBlock[3] = {1024, 1024, 64};
 constexpr uint32_t kMaxBlockThreads = 1024;
 constexpr uint32_t kMaxClusterBlocks = 16;
+constexpr uint64_t kPageBytes = 4096;
 constexpr uint32_t kMaxSharedBytes =
     1u << 20;  // no device has more; what a block may really use is the device's to say
 
@@ -44,7 +45,11 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kAllocate:
     case RecordKind::kPrepare:
     case RecordKind::kReset:
-    case RecordKind::kRead: return true;
+    case RecordKind::kWord:
+    case RecordKind::kMap:
+    case RecordKind::kExport:
+    case RecordKind::kImport:
+    case RecordKind::kImportDrop: return true;
     case RecordKind::kNone: return false;
   }
   return false;
@@ -229,7 +234,7 @@ FreeBody ValidateFree(const Untrusted<RawRecord>& untrusted) { return untrusted.
 Result<AllocateBody> ValidateAllocate(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
   const auto body = untrusted.Unchecked().body<AllocateBody>();
   if (body.device >= device_count) return Fail(fmt::format("device {}", body.device));
-  if (static_cast<uint32_t>(body.kind) > static_cast<uint32_t>(MemoryKind::kScratch)) {
+  if (static_cast<uint32_t>(body.kind) > static_cast<uint32_t>(MemoryKind::kAddresses)) {
     return Fail(fmt::format("memory kind {}", static_cast<uint32_t>(body.kind)));
   }
   if (!std::has_single_bit(body.alignment)) return Fail(fmt::format("alignment {}", body.alignment));
@@ -258,11 +263,38 @@ Result<ConditionCreateBody> ValidateConditionCreate(const Untrusted<RawRecord>& 
   return body;
 }
 
-Result<ReadBody> ValidateRead(const Untrusted<RawRecord>& untrusted) {
-  const auto body = untrusted.Unchecked().body<ReadBody>();
+Result<WordBody> ValidateWord(const Untrusted<RawRecord>& untrusted) {
+  const auto body = untrusted.Unchecked().body<WordBody>();
   if ((body.bytes != 4 && body.bytes != 8) || body.address % body.bytes != 0)
-    return Fail(fmt::format("a read of {} bytes at {:#x}", body.bytes, body.address));
+    return Fail(fmt::format("a word of {} bytes at {:#x}", body.bytes, body.address));
   return body;
+}
+
+Result<MapBody> ValidateMap(const Untrusted<RawRecord>& untrusted) {
+  const auto body = untrusted.Unchecked().body<MapBody>();
+  if (body.bytes == 0 || body.address % kPageBytes != 0 || body.bytes % kPageBytes != 0 ||
+      !CheckedAdd<uint64_t>(body.address, body.bytes)) {
+    return Fail(fmt::format("a mapping of {} bytes at {:#x}", body.bytes, body.address));
+  }
+  const bool known =
+      body.access == MapAccess::kNone || body.access == MapAccess::kRead || body.access == MapAccess::kReadWrite;
+  if (!known || body.source > MapSource::kImported) {
+    return Fail(fmt::format("a mapping of kind {} with access {}", static_cast<uint32_t>(body.source),
+                            static_cast<uint32_t>(body.access)));
+  }
+  return body;
+}
+
+Result<ExportBody> ValidateExport(const Untrusted<RawRecord>& untrusted) {
+  const auto body = untrusted.Unchecked().body<ExportBody>();
+  if (body.end_with_largest > 1) return Fail(fmt::format("an export that ends with {}", body.end_with_largest));
+  return body;
+}
+
+ImportBody ValidateImport(const Untrusted<RawRecord>& untrusted) { return untrusted.Unchecked().body<ImportBody>(); }
+
+ImportDropBody ValidateImportDrop(const Untrusted<RawRecord>& untrusted) {
+  return untrusted.Unchecked().body<ImportDropBody>();
 }
 
 ConditionDestroyBody ValidateConditionDestroy(const Untrusted<RawRecord>& untrusted) {

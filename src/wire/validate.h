@@ -44,7 +44,11 @@ FreeBody ValidateFree(const Untrusted<RawRecord>& record);
 Result<AllocateBody> ValidateAllocate(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<PrepareBody> ValidatePrepare(const Untrusted<RawRecord>& record);
 Result<ResetBody> ValidateReset(const Untrusted<RawRecord>& record, uint32_t device_count);
-Result<ReadBody> ValidateRead(const Untrusted<RawRecord>& record);
+Result<WordBody> ValidateWord(const Untrusted<RawRecord>& record);
+Result<MapBody> ValidateMap(const Untrusted<RawRecord>& record);
+Result<ExportBody> ValidateExport(const Untrusted<RawRecord>& record);
+ImportBody ValidateImport(const Untrusted<RawRecord>& record);
+ImportDropBody ValidateImportDrop(const Untrusted<RawRecord>& record);
 Result<ConditionCreateBody> ValidateConditionCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
 ConditionDestroyBody ValidateConditionDestroy(const Untrusted<RawRecord>& record);
 

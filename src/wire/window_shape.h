@@ -1,10 +1,12 @@
-// The parts of a client's window. It has the same addresses in the client and in the server:
+// The parts of a client's window, in this order. It has the same addresses in the client and in the server:
 //
-//   [base, base + host_bytes)            the host part: memory that the client reads and writes itself: pinned and
-//                                        managed memory, staging memory, long launch arguments
-//   [base + host_bytes, base + bytes)    the device part: what only the device need reach
+//   host        memory that the client reads and writes itself: pinned and managed memory, staging memory, long launch
+//               arguments
+//   device      what only the device need reach
+//   reserved    addresses where the device maps memory, which may be another client's; clients never reach it
+//   constants   the rest, as the device part
 //
-// Memory grows from the border between them to both sides.
+// Memory grows from the border between the first two to both sides.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +16,22 @@ namespace tutti::wire {
 struct WindowShape {
   uint64_t bytes = 0;
   uint64_t host_bytes = 0;
-  // Whether clients and server may read and write the device part with their own loads and stores, too.
+  uint64_t device_bytes = 0;
+  uint64_t reserved_bytes = 0;
+  // Whether clients and server may read and write the device's memory with their own loads and stores, too.
   bool device_part_reachable = true;
 
-  // So many bytes from the window's begin they may read and write themselves.
-  uint64_t reachable_bytes() const { return device_part_reachable ? bytes : host_bytes; }
+  // As offsets in the window.
+  uint64_t reserved_begin() const { return host_bytes + device_bytes; }
+  uint64_t constants_begin() const { return reserved_begin() + reserved_bytes; }
+  // What clients and server must not touch themselves.
+  uint64_t unreached_begin() const { return device_part_reachable ? reserved_begin() : host_bytes; }
+  uint64_t unreached_end() const { return device_part_reachable ? constants_begin() : bytes; }
+  // Its parts fit into it.
+  bool IsSound() const {
+    return host_bytes <= bytes && device_bytes <= bytes - host_bytes &&
+           reserved_bytes <= bytes - host_bytes - device_bytes;
+  }
 };
 
 }  // namespace tutti::wire

@@ -47,15 +47,20 @@ const Device& Event::DeviceOf(const Context& context) { return context.device();
 
 int Event::CheckDevice() const { return device_.Check(); }
 
-Answer<Event*> Event::Create(Context& context, unsigned flags) {
+Answer<Event*> Event::Create(Context& context, unsigned flags, std::unique_ptr<SharedRecordings> shared) {
   uint32_t slot = 0;
   if ((flags & cuda::CU_EVENT_DISABLE_TIMING) == 0) {
     slot = TimeSlots::Get().Take();
     if (slot == 0) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }
-  Event* event = pool_.Create(context.owner(), slot);
+  Event* event = pool_.Create(context.owner(), slot, std::move(shared));
   if (event == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   return event;
+}
+
+Answer<wire::ExportedMemory> Event::Name() const {
+  if (shared_ == nullptr) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
+  return shared_->Name();
 }
 
 int Event::Destroy(Event* event) {
@@ -70,8 +75,12 @@ bool Event::BelongsTo(Context& context) const { return &context.owner() == &cont
 // A full stream blocks the thread that records in it (client/context/backlog.h) and nobody else, such as a thread that
 // only queries the event; so the lock is not held yet. Of two threads that record it in one stream, the one with the
 // earlier position may therefore get here last.
-void Event::Record(Stream& stream) {
+int Event::Record(Stream& stream) {
   StreamMark mark;
+  uint64_t number = 0;
+  if (shared_ != nullptr) {
+    CU_ASSIGN(number, shared_->Record(stream));
+  }
   if (time_slot_ == 0) {
     mark = stream.FullMark();
   } else {
@@ -82,10 +91,30 @@ void Event::Record(Stream& stream) {
   std::lock_guard lock(mutex_);
   captured_ = {};
   const bool overtaken = mark_.slot == mark.slot && mark_.generation == mark.generation && mark_.next > mark.next;
-  if (!overtaken) mark_ = mark;
+  if (overtaken) return cuda::CUDA_SUCCESS;
+  mark_ = mark;
+  number_ = number;
+  return cuda::CUDA_SUCCESS;
 }
 
-void Event::MakeWait(Stream& stream) const { stream.WaitFor(mark()); }
+bool Event::RecordedElsewhere() const {
+  if (shared_ == nullptr) return false;
+  std::lock_guard lock(mutex_);
+  return !shared_->IsLast(number_);
+}
+
+int Event::Query() const {
+  if (RecordedElsewhere()) return shared_->Query();
+  return mark().Reached() ? cuda::CUDA_SUCCESS : cuda::CUDA_ERROR_NOT_READY;
+}
+
+int Event::Synchronize() const { return RecordedElsewhere() ? shared_->Synchronize() : mark().Wait(); }
+
+int Event::MakeWait(Stream& stream) const {
+  if (RecordedElsewhere()) return shared_->MakeWait(stream);
+  stream.WaitFor(mark());
+  return cuda::CUDA_SUCCESS;
+}
 
 int Event::Elapsed(const Event& start, const Event& end, float* milliseconds) {
   const StreamMark from = start.mark(), to = end.mark();

@@ -1,15 +1,19 @@
 // An event: a position in a stream, and the time at which it was reached.
 //
 // Recording an event without timing sends nothing: the position is known (the stream and its last ticket). One with
-// timing sends a record that makes the server write the time into the event's slot of the completion page.
+// timing sends a record that makes the server write the time into the event's slot of the completion page. One of
+// several processes counts its recordings in memory that they share (client/copy/shared_event.h).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "client/base/answer.h"
 #include "client/base/pool.h"
+#include "client/context/shared_recordings.h"
 #include "client/context/stream.h"
 #include "cuda/types.h"
 
@@ -22,12 +26,20 @@ class GraphNode;
 // Thread-safe.
 class Event {
  public:
-  Event(Context& context, uint32_t time_slot)
-      : context_(context), device_(DeviceOf(context)), context_id_(IdOf(context)), time_slot_(time_slot) {}
+  Event(Context& context, uint32_t time_slot, std::unique_ptr<SharedRecordings> shared)
+      : context_(context),
+        device_(DeviceOf(context)),
+        context_id_(IdOf(context)),
+        time_slot_(time_slot),
+        shared_(std::move(shared)) {}
 
   static Event* Find(const void* handle) { return pool_.Find(handle); }
-  static Answer<Event*> Create(Context& context, unsigned flags);
+  // `shared`: of an event that several processes use, else null.
+  static Answer<Event*> Create(Context& context, unsigned flags, std::unique_ptr<SharedRecordings> shared = nullptr);
   static int Destroy(Event* event);
+
+  // What names it to other processes. INVALID_VALUE if it was not created for that, or not here.
+  Answer<wire::ExportedMemory> Name() const;
 
   cuda::CUevent handle() { return reinterpret_cast<cuda::CUevent>(this); }
   bool BelongsTo(Context& context) const;
@@ -50,12 +62,12 @@ class Event {
 
   // Records the position after everything submitted to the stream so far. Until it returns, other threads see the
   // previous position.
-  void Record(Stream& stream);
+  int Record(Stream& stream);
   // SUCCESS or NOT_READY; SUCCESS if it was never recorded.
-  int Query() const { return mark().Reached() ? cuda::CUDA_SUCCESS : cuda::CUDA_ERROR_NOT_READY; }
-  int Synchronize() const { return mark().Wait(); }
+  int Query() const;
+  int Synchronize() const;
   // Work submitted to `stream` from now on waits for the last recorded position.
-  void MakeWait(Stream& stream) const;
+  int MakeWait(Stream& stream) const;
   // Device::Check of the device it belongs to.
   int CheckDevice() const;
 
@@ -70,6 +82,8 @@ class Event {
     std::lock_guard lock(mutex_);
     return mark_;
   }
+  // Whether the last recording was another process's: its position is none of our streams'.
+  bool RecordedElsewhere() const;
 
   static constinit Pool<Event, 1 << 20> pool_;
 
@@ -77,8 +91,10 @@ class Event {
   const Device& device_;
   const uint64_t context_id_;
   const uint32_t time_slot_;  // 0: no timing
+  const std::unique_ptr<SharedRecordings> shared_;  // null: of this process alone
   mutable std::mutex mutex_;
   StreamMark mark_;
+  uint64_t number_ = 0;  // of the recording there, if it is shared
   Captured captured_;
 };
 

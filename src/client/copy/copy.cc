@@ -104,8 +104,7 @@ bool Reaches(const CopySide& side, const CopyShape& shape) {
 }
 
 bool ReachesBoth(const CopyRequest& request) {
-  return Attachment::Get().reaches_all() ||
-         (Reaches(request.source, request.shape) && Reaches(request.destination, request.shape));
+  return Reaches(request.source, request.shape) && Reaches(request.destination, request.shape);
 }
 
 void CopyHere(const CopyRequest& request) {

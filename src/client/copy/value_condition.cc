@@ -35,8 +35,8 @@ bool ValueCondition::Holds() const {
   Attachment& attachment = Attachment::Get();
   if (attachment.Reaches(address, bytes))
     return HoldsFor(bytes == 8 ? Read<uint64_t>(address) : Read<uint32_t>(address));
-  const wire::ReadBody word{.address = address, .bytes = bytes, .reserved = 0};
-  const ipc::Reply reply = attachment.replies().Call(wire::RecordKind::kRead, word);
+  const wire::WordBody word{.address = address, .add = 0, .bytes = bytes, .reserved = 0};
+  const ipc::Reply reply = attachment.replies().Call(wire::RecordKind::kWord, word);
   return reply.status == 0 && HoldsFor(reply.value[0]);
 }
 

@@ -229,8 +229,7 @@ CUresult cuCtxRecordEvent(CUcontext handle, CUevent event_handle) {
   Event* event = Event::Find(event_handle);
   if (event == nullptr || !event->BelongsTo(*context)) return CUDA_ERROR_INVALID_HANDLE;
   CU_TRY(context->Check());
-  event->Record(*context->legacy());
-  return CUDA_SUCCESS;
+  return event->Record(*context->legacy());
 }
 
 CUresult cuCtxWaitEvent(CUcontext handle, CUevent event_handle) {
@@ -238,8 +237,7 @@ CUresult cuCtxWaitEvent(CUcontext handle, CUevent event_handle) {
   Event* event = Event::Find(event_handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   CU_TRY(context->Check());
-  event->MakeWait(*context->legacy());
-  return CUDA_SUCCESS;
+  return event->MakeWait(*context->legacy());
 }
 
 }  // namespace tutti::client::entry

@@ -4,6 +4,7 @@
 #include "client/context/context.h"
 #include "client/context/current.h"
 #include "client/context/stream.h"
+#include "client/copy/shared_event.h"
 #include "client/copy/value_waits.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
@@ -15,9 +16,14 @@ namespace tutti::client::entry {
 CUresult cuEventCreate(CUevent* out, unsigned int flags) {
   constexpr unsigned kKnown = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
   if (out == nullptr || (flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
-  if ((flags & CU_EVENT_INTERPROCESS) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  // As CUDA demands: times are not shared.
+  if ((flags & CU_EVENT_INTERPROCESS) != 0 && (flags & CU_EVENT_DISABLE_TIMING) == 0) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Context* const context, UsableContext());
-  CU_ASSIGN(Event* const event, Event::Create(*context, flags));
+  std::unique_ptr<SharedEvent> shared;
+  if ((flags & CU_EVENT_INTERPROCESS) != 0) {
+    CU_ASSIGN(shared, SharedEvent::Create(*context));
+  }
+  CU_ASSIGN(Event* const event, Event::Create(*context, flags, std::move(shared)));
   *out = event->handle();
   return CUDA_SUCCESS;
 }
@@ -37,8 +43,7 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned
     if ((flags & CU_EVENT_RECORD_EXTERNAL) != 0) return Capture::Add(*stream, RecordWork{handle});
     return Capture::Record(*stream, *event);
   }
-  event->Record(*stream);
-  return CUDA_SUCCESS;
+  return event->Record(*stream);
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) { return cuEventRecordWithFlags(event, stream, 0); }

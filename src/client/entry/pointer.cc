@@ -5,6 +5,9 @@
 #include "client/context/device.h"
 #include "client/entry/entries.h"
 #include "client/memory/allocation_table.h"
+#include "client/memory/memory_pool.h"
+#include "client/memory/virtual_memory.h"
+#include "client/session/attachment.h"
 
 namespace tutti::client::entry {
 namespace {
@@ -24,9 +27,18 @@ unsigned MemoryType(const Allocation& a) {
   return static_cast<unsigned>(a.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
 }
 
+// Whether other processes have the same server.
+bool SharesMemory() { return Attachment::Get().header().shared_server != 0; }
+
+unsigned long long HandleTypes(uint64_t address, const Allocation& a) {
+  if (a.kind == AllocationKind::kVirtual) return VirtualMemory::Get().HandleTypesAt(address);
+  const MemoryPool* const pool = MemoryPool::Find(reinterpret_cast<const void*>(a.pool));
+  return pool != nullptr && pool->number() != 0 ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0;
+}
+
 CUresult Attribute(void* data, CUpointer_attribute attribute, const Allocation& a, uint64_t address) {
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: return StoreValue(data, a.context->handle());
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return StoreValue(data, reinterpret_cast<uint64_t>(a.context->handle()));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return StoreValue(data, MemoryType(a));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
       const uint64_t translated = Translated(a, address, a.device_address);
@@ -48,8 +60,9 @@ CUresult Attribute(void* data, CUpointer_attribute attribute, const Allocation& 
     case CU_POINTER_ATTRIBUTE_MAPPED: return StoreValue(data, unsigned{1});
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return StoreValue(data, unsigned{3});  // read and write
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return StoreValue(data, a.pool);
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return StoreValue(data, static_cast<unsigned long long>(0));
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return StoreValue(data, HandleTypes(address, a));
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      return StoreValue(data, unsigned{a.kind == AllocationKind::kDevice && SharesMemory()});
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return StoreValue(data, unsigned{0});
     default: return CUDA_ERROR_INVALID_VALUE;

@@ -72,8 +72,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int f
     return Capture::Add(*stream, WaitWork{event_handle});
   bool captured = false;
   CU_TRY(Capture::Wait(*stream, *event, &captured));
-  if (!captured) event->MakeWait(*stream);
-  return CUDA_SUCCESS;
+  return captured ? CUDA_SUCCESS : event->MakeWait(*stream);
 }
 
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* user, unsigned int flags) {

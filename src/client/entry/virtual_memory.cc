@@ -69,9 +69,36 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties,
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemAddressReserve(CUdeviceptr* out, size_t bytes, size_t alignment, CUdeviceptr, unsigned long long flags) {
+CUresult cuMemExportToShareableHandle(void* out, CUmemGenericAllocationHandle handle, int type,
+                                      unsigned long long flags) {
+  const PhysicalMemory* const memory = PhysicalMemory::Find(handle);
+  if (out == nullptr || memory == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+  if (memory->properties().requestedHandleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+    return Complain(CUDA_ERROR_INVALID_VALUE,
+                    "exporting memory that was created without requestedHandleTypes = "
+                    "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR");
+  }
+  CU_ASSIGN(const wire::ExportedMemory name, memory->Name());
+  CU_ASSIGN(os::Fd descriptor, DescribeMemory(name));
+  *static_cast<int*>(out) = descriptor.Release();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* out, void* descriptor, int type) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+  CU_ASSIGN(const wire::ShareHandle handle, ReadDescriptor(static_cast<int>(reinterpret_cast<uintptr_t>(descriptor))));
+  if (handle.kind != wire::ShareKind::kMemory) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(PhysicalMemory* const memory, PhysicalMemory::Import(handle.memory));
+  *out = memory->handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr* out, size_t bytes, size_t alignment, CUdeviceptr wish,
+                             unsigned long long flags) {
   if (out == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(*out, VirtualMemory::Get().Reserve(bytes, alignment));
+  CU_ASSIGN(*out, VirtualMemory::Get().Reserve(bytes, alignment, wish));
   return CUDA_SUCCESS;
 }
 

@@ -52,15 +52,13 @@ int RunWork(const EmptyWork&, Stream&) { return CUDA_SUCCESS; }
 int RunWork(const WaitWork& work, Stream& stream) {
   const Event* const event = Event::Find(work.event);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  event->MakeWait(stream);
-  return CUDA_SUCCESS;
+  return event->MakeWait(stream);
 }
 
 int RunWork(const RecordWork& work, Stream& stream) {
   Event* const event = Event::Find(work.event);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  event->Record(stream);
-  return CUDA_SUCCESS;
+  return event->Record(stream);
 }
 
 int RunWork(const AllocateWork&, Stream&) { return CUDA_SUCCESS; }

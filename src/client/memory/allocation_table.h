@@ -30,6 +30,7 @@ enum class AllocationKind : uint8_t {
   kModule,  // globals and constants of a module
   kRegistered,  // the program's own pages
   kVirtual,  // a mapping of client/memory/virtual_memory.h
+  kImported,  // another process's (client/memory/ipc_memory.h)
 };
 
 struct Allocation {

@@ -9,6 +9,7 @@
 #include "client/context/context.h"
 #include "client/context/stream.h"
 #include "client/memory/graph_memory.h"
+#include "client/memory/ipc_memory.h"
 #include "client/session/attachment.h"
 
 namespace tutti::client {
@@ -41,9 +42,10 @@ int NotAllocated(uint64_t address) {
 
 }  // namespace
 
-Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
+Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment,
+                              uint64_t wish) {
   const wire::AllocateBody body{
-      .bytes = bytes, .alignment = alignment, .kind = kind, .device = context.device().index()};
+      .bytes = bytes, .alignment = alignment, .kind = kind, .device = context.device().index(), .wish = wish};
   ipc::Reply reply = Attachment::Get().replies().Call(wire::RecordKind::kAllocate, body);
   if (reply.status == cuda::CUDA_ERROR_OUT_OF_MEMORY &&
       (NoneIsFreed(context.device(), kind) || context.Synchronize() == 0)) {
@@ -99,7 +101,9 @@ int FreeDeviceMemory(uint64_t address) {
   });
   if (!taken) {
     const auto of_graph = GraphAllocation::Find(address);
-    return of_graph != nullptr ? of_graph->Free() : NotAllocated(address);
+    if (of_graph != nullptr) return of_graph->Free();
+    // What cuMemPoolImportPointer gave is freed like this; it stays its exporter's.
+    return IpcMemory::Get().Close(address) == 0 ? cuda::CUDA_SUCCESS : NotAllocated(address);
   }
   ReturnMemory(*taken);
   return cuda::CUDA_SUCCESS;

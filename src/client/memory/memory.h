@@ -14,7 +14,8 @@ class Stream;
 
 // Asks the server for memory. If there is not enough, waits for the work that uses freed memory, if any does, and asks
 // once more. Thread-safe.
-Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment = 256);
+Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment = 256,
+                              uint64_t wish = 0);
 // Frees memory that AskForMemory returned, deferred until the work submitted so far is done: that of the stream, or, if
 // it is null, of all streams.
 void ReleaseMemory(uint64_t address, Stream* stream = nullptr);

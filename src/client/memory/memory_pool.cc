@@ -1,11 +1,14 @@
 #include "client/memory/memory_pool.h"
 
+#include <sys/random.h>
+
 #include <array>
 #include <cstring>
 #include <mutex>
 
 #include "client/context/context.h"
 #include "client/memory/graph_memory.h"
+#include "client/memory/ipc_memory.h"
 #include "client/memory/memory.h"
 
 namespace tutti::client {
@@ -38,6 +41,14 @@ DevicePools& PoolsOf(Pools& pools, Device& device) {
 
 constinit Pool<MemoryPool, 4096> MemoryPool::pool_;
 
+MemoryPool* MemoryPool::Create(Device& device, uint64_t most_bytes, bool shared) {
+  uint64_t number = 0;
+  while (shared && number == 0) {
+    if (getrandom(&number, sizeof number, 0) != sizeof number) return nullptr;
+  }
+  return pool_.Create(device, most_bytes, number, false);
+}
+
 MemoryPool* MemoryPool::DefaultOf(Device& device) {
   std::lock_guard lock(AllPools().mutex);
   return PoolsOf(AllPools(), device).standard;
@@ -62,7 +73,7 @@ int MemoryPool::Destroy(MemoryPool* pool) {
 
 Answer<uint64_t> MemoryPool::Allocate(Stream& stream, uint64_t bytes) {
   const uint64_t used = used_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  const bool fits = most_bytes_ == 0 || (used <= most_bytes_ && used >= bytes);
+  const bool fits = !imported_ && (most_bytes_ == 0 || (used <= most_bytes_ && used >= bytes));
   auto address =
       fits ? client::Allocate(stream.context(), AllocationKind::kPool, bytes) : Refuse(CUDA_ERROR_OUT_OF_MEMORY);
   if (!address) {
@@ -85,7 +96,7 @@ int MemoryPool::Free(Stream& stream, uint64_t address) {
   });
   if (!taken) {
     const auto of_graph = GraphAllocation::Find(address);
-    return of_graph != nullptr ? of_graph->Free() : CUDA_ERROR_INVALID_VALUE;
+    return of_graph != nullptr ? of_graph->Free() : IpcMemory::Get().Close(address);
   }
   ReturnMemory(*taken, &stream);
   return CUDA_SUCCESS;

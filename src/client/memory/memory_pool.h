@@ -19,11 +19,16 @@ struct Allocation;
 // Thread-safe.
 class MemoryPool {
  public:
-  // `most_bytes`: the most it may have allocated at a time; 0: no limit but the device's.
-  MemoryPool(Device& device, uint64_t most_bytes) : device_(device), most_bytes_(most_bytes) {}
+  // `most_bytes`: the most it may have allocated at a time; 0: no limit but the device's. `number`: what names it to
+  // processes that it is shared with; 0: none.
+  MemoryPool(Device& device, uint64_t most_bytes, uint64_t number, bool imported)
+      : device_(device), most_bytes_(most_bytes), number_(number), imported_(imported) {}
 
   static MemoryPool* Find(const void* handle) { return pool_.Find(handle); }
-  static MemoryPool* Create(Device& device, uint64_t most_bytes = 0) { return pool_.Create(device, most_bytes); }
+  // `shared`: it may be exported.
+  static MemoryPool* Create(Device& device, uint64_t most_bytes = 0, bool shared = false);
+  // Another process's: it gives no memory of its own.
+  static MemoryPool* Import(Device& device, uint64_t number) { return pool_.Create(device, 0, number, true); }
   // The pool that belongs to the device itself.
   static MemoryPool* DefaultOf(Device& device);
   // The pool that cuMemAllocAsync uses; the default one unless set.
@@ -34,6 +39,8 @@ class MemoryPool {
 
   cuda::CUmemoryPool handle() { return reinterpret_cast<cuda::CUmemoryPool>(this); }
   Device& device() const { return device_; }
+  uint64_t number() const { return number_; }
+  bool imported() const { return imported_; }
   // Allocates; usable once the work now in the stream is done, or earlier.
   Answer<uint64_t> Allocate(Stream& stream, uint64_t bytes);
   // Frees memory of any pool, after the work in the stream. INVALID_VALUE if it is not pool memory.
@@ -50,6 +57,8 @@ class MemoryPool {
 
   Device& device_;
   const uint64_t most_bytes_;
+  const uint64_t number_;
+  const bool imported_;
   std::atomic<int> reuse_[3] = {1, 1, 1};
   std::atomic<uint64_t> release_threshold_{0};
   std::atomic<uint64_t> used_bytes_{0};

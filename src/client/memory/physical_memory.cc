@@ -1,9 +1,5 @@
 #include "client/memory/physical_memory.h"
 
-#include <sys/mman.h>
-
-#include <cstring>
-
 #include "client/context/context.h"
 #include "client/context/current.h"
 #include "client/context/device.h"
@@ -12,8 +8,15 @@
 namespace tutti::client {
 namespace {
 
-// Returns the pages to the system; they read as zero from then on.
-void Discard(uint64_t address, uint64_t bytes) { madvise(reinterpret_cast<void*>(address), bytes, MADV_REMOVE); }
+// The device of the process that the server has this number for. Memory of a device that the process does not see is
+// shown as the first one's.
+Device& DeviceOf(uint32_t index) {
+  for (int ordinal = 0; ordinal < Device::count(); ++ordinal) {
+    Device* const device = Device::Find(ordinal);
+    if (device->index() == index) return *device;
+  }
+  return *Device::Find(0);
+}
 
 }  // namespace
 
@@ -25,30 +28,41 @@ Answer<PhysicalMemory*> PhysicalMemory::Create(Device& device, uint64_t bytes,
   const auto current = CurrentContext();
   Context& context = current && &(*current)->device() == &device ? **current : device.primary();
   CU_ASSIGN_OR_REFUSE(const uint64_t home, AskForMemory(context, wire::MemoryKind::kDevice, bytes, kGranularity));
-  PhysicalMemory* memory = pool_.Create(device, bytes, home, properties);
+  PhysicalMemory* const memory =
+      pool_.Create(device, bytes, wire::MapSource::kOwn, home, wire::ExportedMemory{}, properties);
   if (memory != nullptr) return memory;
   ReleaseMemory(home);
   return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-void PhysicalMemory::MoveTo(uint64_t address) {
-  if (content_ == address) return;
-  if (content_ != 0) {
-    std::memcpy(reinterpret_cast<void*>(address), reinterpret_cast<const void*>(content_), bytes_);
-    Discard(content_, bytes_);
-  }
-  content_ = address;
+Answer<PhysicalMemory*> PhysicalMemory::Import(const wire::ExportedMemory& name) {
+  CU_ASSIGN_OR_REFUSE(const ImportedMemory imported, ImportMemory(name));
+  Device& device = DeviceOf(imported.device);
+  const cuda::CUmemAllocationProp properties{
+      .type = cuda::CU_MEM_ALLOCATION_TYPE_PINNED,
+      .requestedHandleTypes = cuda::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+      .location = {.type = cuda::CU_MEM_LOCATION_TYPE_DEVICE, .id = device.ordinal()},
+      .win32HandleMetaData = nullptr,
+      .allocFlags = {}};
+  PhysicalMemory* const memory =
+      pool_.Create(device, imported.bytes, wire::MapSource::kImported, imported.number, name, properties);
+  if (memory != nullptr) return memory;
+  DropImport(imported.number);
+  return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-void PhysicalMemory::MapTo(uint64_t address) {
-  MoveTo(address);
-  mapped_ = true;
+Answer<wire::ExportedMemory> PhysicalMemory::Name() const {
+  if (source_ == wire::MapSource::kImported) return name_;
+  return ExportMemory(memory_);
 }
 
 void PhysicalMemory::Destroy(PhysicalMemory* memory) {
   if (!pool_.Retire(memory)) return;
-  if (memory->content_ != 0) Discard(memory->content_, memory->bytes_);
-  ReleaseMemory(memory->home_);
+  if (memory->source_ == wire::MapSource::kImported) {
+    DropImport(memory->memory_);
+  } else {
+    ReleaseMemory(memory->memory_);
+  }
   pool_.Delete(memory);
 }
 

@@ -1,16 +1,15 @@
-// Physical memory without an address (cuMemCreate): counted from its creation on, visible where it is mapped
-// (client/memory/virtual_memory.h).
+// Physical memory without an address (cuMemCreate, or imported): counted from its creation on, visible where it is
+// mapped (client/memory/virtual_memory.h), at any number of places at once.
 //
-// The server grants it like any other allocation, its *home*, so it counts against the limit and the device at once. A
-// mapped piece does not use its home: its bytes lie in the pages of the reserved range it is mapped to, and the home's
-// pages are never touched, so they cost nothing. When a piece is mapped elsewhere, its bytes are moved, and only then.
-// The price: a piece cannot be mapped twice at once.
+// The server grants it like any other allocation; nobody uses the address that this has. Imported memory is the
+// server's to find.
 #pragma once
 
 #include <cstdint>
 
 #include "client/base/answer.h"
 #include "client/base/pool.h"
+#include "client/memory/shared_memory.h"
 #include "client/session/attachment.h"
 #include "cuda/types.h"
 
@@ -18,13 +17,20 @@ namespace tutti::client {
 
 class Device;
 
-// Not thread-safe: VirtualMemory holds the lock. Find is thread-safe.
+// Not thread-safe: VirtualMemory holds the lock. Find, name and what is constant are thread-safe.
 class PhysicalMemory {
  public:
   static constexpr uint64_t kGranularity = 2u << 20;
 
-  PhysicalMemory(Device& device, uint64_t bytes, uint64_t home, const cuda::CUmemAllocationProp& properties)
-      : device_(device), attachment_(&Attachment::Get()), bytes_(bytes), home_(home), properties_(properties) {}
+  PhysicalMemory(Device& device, uint64_t bytes, wire::MapSource source, uint64_t memory,
+                 const wire::ExportedMemory& name, const cuda::CUmemAllocationProp& properties)
+      : device_(device),
+        attachment_(&Attachment::Get()),
+        bytes_(bytes),
+        source_(source),
+        memory_(memory),
+        name_(name),
+        properties_(properties) {}
 
   // Null also for memory of an ended session.
   static PhysicalMemory* Find(cuda::CUmemGenericAllocationHandle handle) {
@@ -33,41 +39,43 @@ class PhysicalMemory {
   }
   // OUT_OF_MEMORY over the limit or the device's size.
   static Answer<PhysicalMemory*> Create(Device& device, uint64_t bytes, const cuda::CUmemAllocationProp& properties);
+  // What a descriptor stands for (client/memory/shared_memory.h).
+  static Answer<PhysicalMemory*> Import(const wire::ExportedMemory& name);
 
   cuda::CUmemGenericAllocationHandle handle() const { return reinterpret_cast<uint64_t>(this); }
   Device& device() const { return device_; }
   uint64_t bytes() const { return bytes_; }
   const cuda::CUmemAllocationProp& properties() const { return properties_; }
+  // Names it to other processes.
+  Answer<wire::ExportedMemory> Name() const;
 
-  bool mapped() const { return mapped_; }
-  // Where its bytes are now; 0: it was never mapped, all are zero.
-  uint64_t content() const { return content_; }
-  // Moves its bytes to `address`.
-  void MapTo(uint64_t address);
-  void Unmap() { mapped_ = false; }
-  // For an unmapped piece: moves its bytes out of the range of its last mapping, which is about to be reused.
-  void GoHome() { MoveTo(home_); }
+  // Shows it there. The addresses are reserved.
+  int ShowAt(uint64_t address, wire::MapAccess access) const {
+    return MapMemory(address, bytes_, access, source_, memory_);
+  }
 
+  // References, and places it is mapped at.
   void Retain() { ++references_; }
-  // False if its last reference is gone.
-  bool Release() { return --references_ != 0; }
+  void Mapped() { ++mappings_; }
+  // False if that was the last one.
+  bool Release() { return --references_ + mappings_ != 0; }
+  bool Unmapped() { return references_ + --mappings_ != 0; }
   bool held() const { return references_ != 0; }
   // Frees the memory, which is neither referenced nor mapped.
   static void Destroy(PhysicalMemory* memory);
 
  private:
-  void MoveTo(uint64_t address);
-
   static constinit Pool<PhysicalMemory, 1 << 18> pool_;
 
   Device& device_;
   const Attachment* const attachment_;
   const uint64_t bytes_;
-  const uint64_t home_;
+  const wire::MapSource source_;
+  const uint64_t memory_;  // the address of its allocation, or the number of its import
+  const wire::ExportedMemory name_;  // of imported memory
   const cuda::CUmemAllocationProp properties_;
-  uint64_t content_ = 0;
-  bool mapped_ = false;
   unsigned references_ = 1;
+  unsigned mappings_ = 0;
 };
 
 }  // namespace tutti::client

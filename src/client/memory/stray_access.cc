@@ -51,7 +51,6 @@ void OnSignal(int number, siginfo_t* info, void* context) {
 
 void ReportStrayAccesses() {
   static std::once_flag once;
-  if (Attachment::Get().reaches_all()) return;
   std::call_once(once, [] {
     struct sigaction action{};
     action.sa_sigaction = OnSignal;

@@ -1,10 +1,14 @@
 #include "client/memory/virtual_memory.h"
 
+#include <algorithm>
+
 #include "client/base/complaint.h"
 #include "client/context/context.h"
 #include "client/context/device.h"
 #include "client/memory/allocation_table.h"
 #include "client/memory/memory.h"
+#include "client/memory/stray_access.h"
+#include "client/session/attachment.h"
 
 namespace tutti::client {
 namespace {
@@ -35,21 +39,21 @@ void VirtualMemory::StartAgain() {
   std::lock_guard lock(mutex_);
   for (const auto& [address, mapping] : mappings_) Hide(address);
   mappings_.clear();
-  resting_.clear();
   reservations_.clear();
 }
 
-Answer<uint64_t> VirtualMemory::Reserve(uint64_t bytes, uint64_t alignment) {
+Answer<uint64_t> VirtualMemory::Reserve(uint64_t bytes, uint64_t alignment, uint64_t wish) {
   if (!Whole(bytes) || (alignment & (alignment - 1)) != 0) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
-  const auto address =
-      AskForMemory(Device::Find(0)->primary(), wire::MemoryKind::kHost, bytes, std::max(alignment, kGranularity));
+  const auto address = AskForMemory(Device::Find(0)->primary(), wire::MemoryKind::kAddresses, bytes,
+                                    std::max(alignment, kGranularity), wish);
   if (!address && address.error() == cuda::CUDA_ERROR_OUT_OF_MEMORY) {
     return Refuse(Complain(cuda::CUDA_ERROR_OUT_OF_MEMORY,
-                           "no room to reserve {} bytes: a range counts as host memory, of which the server has "
-                           "TUTTI_CPU_HOST_MEMORY for all its clients, and takes addresses of this client's window",
-                           bytes));
+                           "no room to reserve {} bytes: the process has addresses for {} in all, less what it has "
+                           "reserved",
+                           bytes, Attachment::Get().connection().window_shape().reserved_bytes));
   }
   if (!address) return address;
+  ReportStrayAccesses();
   std::lock_guard lock(mutex_);
   reservations_.emplace(*address, bytes);
   return address;
@@ -67,7 +71,6 @@ int VirtualMemory::Free(uint64_t address, uint64_t bytes) {
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "the range at {:#x} still has memory mapped at {:#x}", address,
                     inside->first);
   }
-  Vacate(address, bytes);
   reservations_.erase(found);
   ReleaseMemory(address);
   return cuda::CUDA_SUCCESS;
@@ -78,18 +81,6 @@ bool VirtualMemory::Reserved(uint64_t address, uint64_t bytes) const {
   if (it == reservations_.begin()) return false;
   --it;
   return address - it->first < it->second && bytes <= it->second - (address - it->first);
-}
-
-void VirtualMemory::Vacate(uint64_t address, uint64_t bytes) {
-  auto it = resting_.lower_bound(address);
-  if (it != resting_.begin()) {
-    const auto before = std::prev(it);
-    if (before->first + before->second->bytes() > address) it = before;
-  }
-  while (it != resting_.end() && it->first < address + bytes) {
-    it->second->GoHome();
-    it = resting_.erase(it);
-  }
 }
 
 int VirtualMemory::Map(uint64_t address, uint64_t bytes, PhysicalMemory& memory) {
@@ -104,14 +95,7 @@ int VirtualMemory::Map(uint64_t address, uint64_t bytes, PhysicalMemory& memory)
       (next != mappings_.begin() && std::prev(next)->second.end(std::prev(next)->first) > address)) {
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "mapping at {:#x}, where memory is mapped already", address);
   }
-  if (memory.mapped()) {
-    return Complain(cuda::CUDA_ERROR_NOT_SUPPORTED,
-                    "memory of {} bytes has a mapping at {:#x}, a second one is not supported", memory.bytes(),
-                    memory.content());
-  }
-  resting_.erase(memory.content());
-  Vacate(address, bytes);
-  memory.MapTo(address);
+  memory.Mapped();
   mappings_.emplace(address, Mapping{.memory = &memory});
   return cuda::CUDA_SUCCESS;
 }
@@ -136,15 +120,11 @@ int VirtualMemory::Unmap(uint64_t address, uint64_t bytes) {
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
                     "{} bytes at {:#x} are not whole mappings: unmap what cuMemMap mapped", bytes, address);
   }
+  const bool shown = std::any_of(first, last, [](const auto& entry) { return entry.second.access != 0; });
+  if (shown) CU_TRY(MapMemory(address, bytes, wire::MapAccess::kNone));
   for (auto it = first; it != last; ++it) {
-    Hide(it->first);
-    PhysicalMemory* const memory = it->second.memory;
-    memory->Unmap();
-    if (memory->held()) {
-      resting_.emplace(it->first, memory);
-    } else {
-      PhysicalMemory::Destroy(memory);
-    }
+    if (it->second.access != 0) Hide(it->first);
+    if (!it->second.memory->Unmapped()) PhysicalMemory::Destroy(it->second.memory);
   }
   mappings_.erase(first, last);
   return cuda::CUDA_SUCCESS;
@@ -158,9 +138,13 @@ int VirtualMemory::SetAccess(uint64_t address, uint64_t bytes, cuda::CUmemAccess
                     address);
   }
   for (auto it = first; it != last; ++it) {
-    if (it->second.access == 0 && flags != 0) Show(it->first, *it->second.memory);
-    if (it->second.access != 0 && flags == 0) Hide(it->first);
-    it->second.access = flags;
+    Mapping& mapping = it->second;
+    if (mapping.access == flags) continue;
+    CU_TRY(flags != 0 ? mapping.memory->ShowAt(it->first, static_cast<wire::MapAccess>(flags))
+                      : MapMemory(it->first, mapping.memory->bytes(), wire::MapAccess::kNone));
+    if (mapping.access == 0) Show(it->first, *mapping.memory);
+    if (flags == 0) Hide(it->first);
+    mapping.access = flags;
   }
   return cuda::CUDA_SUCCESS;
 }
@@ -171,6 +155,13 @@ Answer<cuda::CUmemAccess_flags> VirtualMemory::AccessOf(uint64_t address) {
   if (it == mappings_.begin() || std::prev(it)->second.end(std::prev(it)->first) <= address)
     return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
   return std::prev(it)->second.access;
+}
+
+unsigned long long VirtualMemory::HandleTypesAt(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  const auto it = mappings_.upper_bound(address);
+  if (it == mappings_.begin() || std::prev(it)->second.end(std::prev(it)->first) <= address) return 0;
+  return static_cast<unsigned long long>(std::prev(it)->second.memory->properties().requestedHandleTypes);
 }
 
 Answer<PhysicalMemory*> VirtualMemory::Retain(uint64_t address) {
@@ -185,8 +176,7 @@ Answer<PhysicalMemory*> VirtualMemory::Retain(uint64_t address) {
 
 void VirtualMemory::Release(PhysicalMemory& memory) {
   std::lock_guard lock(mutex_);
-  if (!memory.held() || memory.Release() || memory.mapped()) return;
-  resting_.erase(memory.content());
+  if (!memory.held() || memory.Release()) return;
   PhysicalMemory::Destroy(&memory);
 }
 

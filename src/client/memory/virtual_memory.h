@@ -1,10 +1,8 @@
 // Reserved address ranges and their mappings (cuMemAddressReserve, cuMemMap and their variants).
 //
-// A reserved range is a part of the window whose pages are populated when touched; a mapping decides which physical
-// memory's bytes they hold (client/memory/physical_memory.h). It differs from a GPU: a kernel that touches a reserved
-// address without a mapping, or without access, is not caught (copies and memsets are). Since kernels could thus
-// populate any page, the whole range counts as host memory of the client. A piece of memory has one mapping at a time.
-// Address hints are ignored, which the driver may do as well.
+// The device maps physical memory (client/memory/physical_memory.h) where a program gives access to it; this process
+// does not reach it there. A kernel's write where nothing is mapped, or without access, is a fault. It differs from a
+// GPU: such a read yields zeros (copies and memsets are refused). A wish for an address is followed if it is free.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +25,7 @@ class VirtualMemory {
 
   static VirtualMemory& Get();
 
-  Answer<uint64_t> Reserve(uint64_t bytes, uint64_t alignment);
+  Answer<uint64_t> Reserve(uint64_t bytes, uint64_t alignment, uint64_t wish);
   // The whole range as it was reserved; INVALID_VALUE if something is mapped there.
   int Free(uint64_t address, uint64_t bytes);
 
@@ -37,6 +35,8 @@ class VirtualMemory {
   int SetAccess(uint64_t address, uint64_t bytes, cuda::CUmemAccess_flags flags);
   Answer<cuda::CUmemAccess_flags> AccessOf(uint64_t address);
 
+  // What the memory mapped at the address may be exported as; 0: nothing.
+  unsigned long long HandleTypesAt(uint64_t address);
   // The memory mapped at the address, with one more reference.
   Answer<PhysicalMemory*> Retain(uint64_t address);
   // Drops a reference; the memory stays while it is mapped.
@@ -55,13 +55,10 @@ class VirtualMemory {
   // The contiguous mappings that cover [address, address + bytes); empty if there is a gap.
   std::pair<Mappings::iterator, Mappings::iterator> Exactly(uint64_t address, uint64_t bytes);
   bool Reserved(uint64_t address, uint64_t bytes) const;
-  // Moves bytes of unmapped memory that still lie in the range to their homes.
-  void Vacate(uint64_t address, uint64_t bytes);
 
   std::mutex mutex_;
   std::map<uint64_t, uint64_t> reservations_;  // address -> bytes
   Mappings mappings_;
-  std::map<uint64_t, PhysicalMemory*> resting_;  // by where their bytes lie: unmapped, still referenced
 };
 
 }  // namespace tutti::client

@@ -4,6 +4,7 @@
 #include "client/context/device.h"
 #include "client/context/stream_slots.h"
 #include "client/copy/staging.h"
+#include "client/memory/ipc_memory.h"
 #include "client/memory/memory.h"
 #include "client/memory/virtual_memory.h"
 #include "client/session/attach.h"
@@ -25,6 +26,7 @@ int AttachAgain() {
   StreamSlots::Get().StartAgain();
   Staging::Get().StartAgain();
   VirtualMemory::Get().StartAgain();
+  IpcMemory::Get().StartAgain();
   ForgetFrees();
   if (!Device::Reinstall()) {
     log::Error("the server is gone and the next one lacks some of its devices");

@@ -51,7 +51,7 @@ int StartWith(std::unique_ptr<ipc::ClientConnection> connection) {
   Attachment::Install(std::move(connection));
   Renewal::Get().Use(AttachAgain);
   Context::Use({.end_module = [](Module* module) { Module::Delete(module); }, .free_memory = FreeAllOf});
-  ReportStrayAccesses();
+  if (!Attachment::Get().connection().window_shape().device_part_reachable) ReportStrayAccesses();
   CheckMemoryLimits(Attachment::Get().header());
   if (!Device::Install()) return cuda::CUDA_ERROR_OUT_OF_MEMORY;
   if (Environment("CUDA_LAUNCH_BLOCKING").starts_with('1')) launches_block = true;

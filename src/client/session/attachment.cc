@@ -9,7 +9,8 @@ Attachment::Attachment(std::unique_ptr<ipc::ClientConnection> connection, Attach
       connection_(std::move(connection)),
       window_base_(connection_->window_base()),
       window_bytes_(connection_->window_shape().bytes),
-      unreached_base_(window_base_ + connection_->window_shape().reachable_bytes()) {}
+      unreached_begin_(window_base_ + connection_->window_shape().unreached_begin()),
+      unreached_end_(window_base_ + connection_->window_shape().unreached_end()) {}
 
 void Attachment::Install(std::unique_ptr<ipc::ClientConnection> connection) {
   Attachment* const earlier = instance_.load(std::memory_order_acquire);

@@ -52,12 +52,11 @@ class Attachment {
   bool InWindow(uint64_t address, uint64_t bytes = 1) const {
     return bytes <= window_bytes_ && address - window_base_ <= window_bytes_ - bytes;
   }
-  // Whether this process may read and write these bytes itself: all but the window's device part where the device does
-  // not share it (wire/window_shape.h). The range does not overflow.
+  // Whether this process may read and write these bytes itself: all but the window's reserved part, and the device's
+  // where the device does not share it (wire/window_shape.h). The range does not overflow.
   bool Reaches(uint64_t address, uint64_t bytes) const {
-    return address + bytes <= unreached_base_ || address >= window_base_ + window_bytes_;
+    return address + bytes <= unreached_begin_ || address >= unreached_end_;
   }
-  bool reaches_all() const { return unreached_base_ == window_base_ + window_bytes_; }
 
  private:
   Attachment(std::unique_ptr<ipc::ClientConnection> connection, Attachment* earlier);
@@ -69,7 +68,8 @@ class Attachment {
   // The client's own copies, since the server writes the header.
   const uint64_t window_base_;
   const uint64_t window_bytes_;
-  const uint64_t unreached_base_;  // from here to the window's end
+  const uint64_t unreached_begin_;
+  const uint64_t unreached_end_;
 };
 
 }  // namespace tutti::client

@@ -28,6 +28,19 @@ std::optional<uint64_t> WindowAllocator::Take(uint64_t bytes, uint64_t alignment
   return std::nullopt;
 }
 
+bool WindowAllocator::TakeAt(uint64_t address, uint64_t bytes) {
+  auto range = free_by_address_.upper_bound(address);
+  if (bytes == 0 || range == free_by_address_.begin()) return false;
+  --range;
+  const auto [begin, free_bytes] = *range;
+  const uint64_t skipped = address - begin;
+  if (!InRange(skipped, bytes, free_bytes)) return false;
+  Erase(range);
+  if (skipped != 0) Insert(begin, skipped);
+  if (skipped + bytes < free_bytes) Insert(address + bytes, free_bytes - skipped - bytes);
+  return true;
+}
+
 std::pair<uint64_t, uint64_t> WindowAllocator::Give(uint64_t address, uint64_t bytes) {
   bytes = RoundUp(bytes);
   auto next = free_by_address_.lower_bound(address);

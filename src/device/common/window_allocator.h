@@ -21,6 +21,8 @@ class WindowAllocator {
 
   // The address of `bytes` aligned to `alignment` (a power of two), or nothing.
   std::optional<uint64_t> Take(uint64_t bytes, uint64_t alignment);
+  // Whether [address, address + bytes) was free: it is taken now. Both are multiples of the granularity.
+  bool TakeAt(uint64_t address, uint64_t bytes);
   // Frees a range from Take, with the size that was requested. Returns the free range it is now part of.
   std::pair<uint64_t, uint64_t> Give(uint64_t address, uint64_t bytes);
 

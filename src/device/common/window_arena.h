@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "base/error.h"
@@ -16,7 +17,7 @@ namespace tutti::device {
 class Window {
  public:
   Window(Window&& other) noexcept
-      : fd_(std::move(other.fd_)),
+      : file_(std::move(other.file_)),
         mapping_(std::move(other.mapping_)),
         give_back_(std::exchange(other.give_back_, nullptr)) {}
   Window& operator=(Window&&) = delete;
@@ -24,14 +25,18 @@ class Window {
 
   uint64_t base() const { return reinterpret_cast<uint64_t>(mapping_.data()); }
   uint64_t bytes() const { return mapping_.size(); }
-  int fd() const { return fd_.get(); }
+  int fd() const { return file_->get(); }
+  // For who needs the file for longer than the window.
+  const std::shared_ptr<const os::Fd>& file() const { return file_; }
 
  private:
   friend class WindowArena;
   Window(os::Fd fd, os::Mapping mapping, std::function<void()> give_back)
-      : fd_(std::move(fd)), mapping_(std::move(mapping)), give_back_(std::move(give_back)) {}
+      : file_(std::make_shared<const os::Fd>(std::move(fd))),
+        mapping_(std::move(mapping)),
+        give_back_(std::move(give_back)) {}
 
-  os::Fd fd_;
+  std::shared_ptr<const os::Fd> file_;
   os::Mapping mapping_;
   std::function<void()> give_back_;
 };

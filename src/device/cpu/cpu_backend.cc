@@ -134,14 +134,20 @@ std::unique_ptr<Backend> CreateCpuBackend(const CpuSettings& settings, std::shar
   return std::make_unique<CpuBackend>(settings, std::move(source));
 }
 
-// Twice the memory, so that fragmentation in a long life does not matter; but enough windows must fit into the arena.
+// Four times the memory: a part is for reserved addresses, and with twice the memory in the others fragmentation in a
+// long life does not matter. But enough windows must fit into the arena.
 wire::WindowShape WindowOf(const CpuSettings& settings) {
-  constexpr uint64_t kLeast = 16ull << 30;
+  constexpr uint64_t kLeast = 32ull << 30;
   const uint64_t most = std::bit_floor((wire::kWindowArenaEnd - wire::kWindowArenaBase) / wire::kLeastWindows);
-  const uint64_t wanted = std::bit_ceil(2 * settings.devices * settings.memory_bytes);
-  constexpr uint64_t kHostShare = 4;
+  const uint64_t wanted = std::bit_ceil(4 * settings.devices * settings.memory_bytes);
+  constexpr uint64_t kHostShare = 4, kConstantsShare = 16;
   const uint64_t bytes = std::min(std::max(wanted, kLeast), most);
-  return {.bytes = bytes, .host_bytes = bytes / kHostShare, .device_part_reachable = settings.device_part_reachable};
+  const uint64_t half = (bytes - bytes / kHostShare - bytes / kConstantsShare) / 2;
+  return {.bytes = bytes,
+          .host_bytes = bytes / kHostShare,
+          .device_bytes = half,
+          .reserved_bytes = half,
+          .device_part_reachable = settings.device_part_reachable};
 }
 
 }  // namespace tutti::device::cpu

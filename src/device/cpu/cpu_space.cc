@@ -65,7 +65,7 @@ CpuSpace::CpuSpace(Window window, const wire::WindowShape& shape, const Limits& 
       sink_(sink),
       host_(host, host_bytes),
       window_(std::move(window)),
-      memory_(window_.base(), shape, window_.fd(), AccountsOf(devices), &host_, limits.memory_groups, sink,
+      memory_(window_.base(), shape, window_.file(), AccountsOf(devices), &host_, limits.memory_groups, sink,
               counters_.get()),
       modules_(source, &memory_, &host_, loaded_kernels),
       engine_(this, sink, MostBacklog(host_bytes), &host_) {
@@ -119,13 +119,10 @@ Result<uint64_t> CpuSpace::Allocate(uint32_t device, wire::MemoryKind kind, uint
   return memory_.Allocate(device, kind, bytes, alignment, WindowMemory::Holder::kClient);
 }
 
-Result<uint64_t> CpuSpace::Read(uint64_t address, uint32_t bytes) {
-  if (!memory_.MayTouch(address, bytes, false))
-    return tutti::Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no memory of the client lies at {:#x}", address));
-  const auto load = [address]<typename Word>(Word) -> uint64_t {
-    return std::atomic_ref(*reinterpret_cast<Word*>(address)).load(std::memory_order_acquire);
-  };
-  return bytes == sizeof(uint64_t) ? load(uint64_t{}) : load(uint32_t{});
+// Whose memory it was may get gigabytes back.
+Status CpuSpace::Unmap(uint64_t address, uint64_t bytes) {
+  const SmAbsence absence;
+  return memory_.Unmap(address, bytes);
 }
 
 Status CpuSpace::Free(uint64_t address) {

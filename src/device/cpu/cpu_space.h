@@ -34,7 +34,19 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   uint64_t window_base() const override { return window_.base(); }
   int window_fd() const override { return window_.fd(); }
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
-  Result<uint64_t> Read(uint64_t address, uint32_t bytes) override;
+  Result<uint64_t> Reserve(uint32_t device, uint64_t bytes, uint64_t alignment, uint64_t wish) override {
+    return memory_.Reserve(device, bytes, alignment, wish);
+  }
+  Result<std::shared_ptr<SharedMemory>> Share(uint64_t address, AtEnd end) override {
+    return memory_.Share(address, end);
+  }
+  Status Map(uint64_t address, std::shared_ptr<SharedMemory> memory, bool writable) override {
+    return memory_.Map(address, memory, writable);
+  }
+  Status Unmap(uint64_t address, uint64_t bytes) override;
+  Result<uint64_t> Word(uint64_t address, uint32_t bytes, uint64_t add) override {
+    return memory_.Word(address, bytes, add);
+  }
   Status Free(uint64_t address) override;
   Status CreateStream(uint32_t stream, const StreamOptions& options) override;
   Status DestroyStream(uint32_t stream) override;
@@ -111,7 +123,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   void EndTask(Operation* operation);
   void PrepareTask(Operation* operation, const Stream& stream);
   Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;
-  void WriteConstants(Transfer* transfer) const;
+  bool WriteConstants(Transfer* transfer) const;
   Result<uint64_t> MakeRoomForCode();
   void FailLocked(uint32_t device, Fault fault);
   void DropWork(uint32_t device);

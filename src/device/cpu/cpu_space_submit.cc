@@ -148,10 +148,14 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
   return {};
 }
 
-// Constants are written by copies, and by nothing else.
-void CpuSpace::WriteConstants(Transfer* transfer) const {
-  if (memory_.HasConstants(transfer->destination(), transfer->destination_bytes()))
-    transfer->WriteThrough(memory_.fd(), memory_.base());
+// Constants are written by copies, and by nothing else; through the file, so only where there are some: a page of a
+// file that is written exists. False if there are none at a part of the destination.
+bool CpuSpace::WriteConstants(Transfer* transfer) const {
+  const uint64_t to = transfer->destination(), bytes = transfer->destination_bytes();
+  if (!memory_.HasConstants(to, bytes)) return true;
+  if (!memory_.HoldsConstants(to, bytes)) return false;
+  transfer->WriteThrough(memory_.fd(), memory_.base());
+  return true;
 }
 
 Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyBody& copy) {
@@ -162,8 +166,10 @@ Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
   uint64_t bad = 0;
   if (!operation->task.transfer.SetCopy(copy, memory_.base(), memory_.bytes(), &bad)) {
     FailLocked(stream->device, IllegalAddress("copy", bad));
+  } else if (!WriteConstants(&operation->task.transfer)) {
+    FailLocked(stream->device, IllegalAddress("copy", operation->task.transfer.destination()));
+    operation->task.transfer = Transfer();
   }
-  WriteConstants(&operation->task.transfer);
   operation->task.total_blocks = operation->task.transfer.pieces();
   counters_[stream->device].AddAlone(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);
@@ -179,8 +185,10 @@ Status CpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillB
   uint64_t bad = 0;
   if (!operation->task.transfer.SetFill(fill, memory_.base(), memory_.bytes(), &bad)) {
     FailLocked(stream->device, IllegalAddress("fill", bad));
+  } else if (!WriteConstants(&operation->task.transfer)) {
+    FailLocked(stream->device, IllegalAddress("fill", operation->task.transfer.destination()));
+    operation->task.transfer = Transfer();
   }
-  WriteConstants(&operation->task.transfer);
   operation->task.total_blocks = operation->task.transfer.pieces();
   counters_[stream->device].AddAlone(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);

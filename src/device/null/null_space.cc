@@ -16,6 +16,7 @@ namespace tutti::device::null {
 namespace {
 
 constexpr uint64_t kPage = 4096;
+constexpr const char* kNoSharing = "the null device has no memory that could be mapped";
 
 uint64_t LimitOf(const Limits& limits) { return limits.memory_bytes.empty() ? ~0ull : limits.memory_bytes[0]; }
 
@@ -67,6 +68,17 @@ Result<uint64_t> NullSpace::Allocate(uint32_t, wire::MemoryKind kind, uint64_t b
   taken_[begin] = {.end = begin + size, .counted = counted};
   return begin;
 }
+
+Result<uint64_t> NullSpace::Reserve(uint32_t, uint64_t, uint64_t, uint64_t) {
+  return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoSharing);
+}
+Result<std::shared_ptr<SharedMemory>> NullSpace::Share(uint64_t, AtEnd) {
+  return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoSharing);
+}
+Status NullSpace::Map(uint64_t, std::shared_ptr<SharedMemory>, bool) {
+  return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoSharing);
+}
+Status NullSpace::Unmap(uint64_t, uint64_t) { return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoSharing); }
 
 Status NullSpace::Free(uint64_t address) {
   const auto it = taken_.find(address);

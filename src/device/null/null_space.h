@@ -13,7 +13,8 @@
 
 namespace tutti::device::null {
 
-inline constexpr wire::WindowShape kNullWindow{.bytes = 5ull << 30, .host_bytes = 1ull << 30};
+inline constexpr wire::WindowShape kNullWindow{
+    .bytes = 5ull << 30, .host_bytes = 1ull << 30, .device_bytes = 4ull << 30};
 inline constexpr uint64_t kNullMemoryBytes = 3ull << 30;
 
 class NullSpace final : public Space {
@@ -25,7 +26,12 @@ class NullSpace final : public Space {
   int window_fd() const override { return window_.fd(); }
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
   Status Free(uint64_t address) override;
-  Result<uint64_t> Read(uint64_t, uint32_t) override { return 0; }
+  Result<uint64_t> Word(uint64_t, uint32_t, uint64_t) override { return 0; }
+  // Its memory holds nothing that could be shared.
+  Result<uint64_t> Reserve(uint32_t, uint64_t, uint64_t, uint64_t) override;
+  Result<std::shared_ptr<SharedMemory>> Share(uint64_t, AtEnd) override;
+  Status Map(uint64_t, std::shared_ptr<SharedMemory>, bool) override;
+  Status Unmap(uint64_t, uint64_t) override;
   Status CreateStream(uint32_t stream, const StreamOptions& options) override;
   Status DestroyStream(uint32_t stream) override;
   Status Launch(uint32_t stream, uint64_t ticket, const Grid& grid) override;

@@ -67,7 +67,7 @@ TEST_F(InitTest, WhatIsNotThereIsSaid) {
 }
 
 TEST_F(InitTest, AnUnsupportedFunctionSaysSo) {
-  const auto unsupported = reinterpret_cast<Probe>(Find("cuIpcGetMemHandle", 13000, 0));
+  const auto unsupported = reinterpret_cast<Probe>(Find("cuMemMapArrayAsync", 13000, 0));
   ASSERT_NE(unsupported, nullptr);
   EXPECT_EQ(unsupported(), CUDA_ERROR_NOT_SUPPORTED);
 }

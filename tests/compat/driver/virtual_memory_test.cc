@@ -112,6 +112,30 @@ TEST_F(VirtualMemoryTest, WithoutAccessNothingIsCopied) {
   CU_EXPECT(cuMemRelease(piece));
 }
 
+TEST_F(VirtualMemoryTest, APieceIsSeenAtAllItsMappings) {
+  const auto piece = Create();
+  MapForUse(range_, piece);
+  MapForUse(range_ + 4 * kPiece, piece);
+  CU_ASSERT(cuMemsetD32_v2(range_, 7, 1024));
+  CU_ASSERT(AddOne(range_ + 4 * kPiece, 1024));
+  EXPECT_EQ(Read(range_, 1024), std::vector<uint32_t>(1024, 8));
+  CU_EXPECT(cuMemRelease(piece));
+  CU_EXPECT(cuMemUnmap(range_, kPiece));
+  EXPECT_EQ(Read(range_ + 4 * kPiece, 1024), std::vector<uint32_t>(1024, 8)) << "the other mapping keeps it";
+  CU_EXPECT(cuMemUnmap(range_ + 4 * kPiece, kPiece));
+}
+
+TEST_F(VirtualMemoryTest, AWishForAnAddressIsFollowedIfItIsFree) {
+  CUdeviceptr far = 0, taken = 0;
+  const CUdeviceptr wish = range_ + 512 * kPiece;
+  CU_ASSERT(cuMemAddressReserve(&far, 2 * kPiece, 0, wish, 0));
+  EXPECT_EQ(far, wish);
+  CU_ASSERT(cuMemAddressReserve(&taken, kPiece, 0, wish + kPiece, 0));
+  EXPECT_NE(taken, wish + kPiece);
+  CU_EXPECT(cuMemAddressFree(far, 2 * kPiece));
+  CU_EXPECT(cuMemAddressFree(taken, kPiece));
+}
+
 TEST_F(VirtualMemoryTest, MistakesAreRefused) {
   CUmemGenericAllocationHandle handle = 0;
   EXPECT_EQ(cuMemCreate(&handle, kPiece + 1, &kOnDevice, 0), CUDA_ERROR_INVALID_VALUE);

@@ -33,6 +33,20 @@ void BeginLoop(Attacker& a, uint64_t condition, uint32_t stream = 2) {
 }
 void EndLoop(Attacker& a) { a.Submit(RecordKind::kConditionalEnd, wire::ConditionalEndBody{}, 2); }
 
+constexpr uint64_t kPiece = 1 << 20;
+
+// Addresses; 0 if they are refused.
+uint64_t Reserve(Attacker& a, uint64_t bytes, uint64_t wish = 0) {
+  const wire::AllocateBody body{
+      .bytes = bytes, .alignment = 4096, .kind = wire::MemoryKind::kAddresses, .device = 0, .wish = wish};
+  return a.connection().replies().Call(RecordKind::kAllocate, body).value[0];
+}
+int Map(Attacker& a, const wire::MapBody& body) { return a.connection().replies().Call(RecordKind::kMap, body).status; }
+// Breaks the protocol if it is not refused.
+void ExpectNoMapping(Attacker& a, const wire::MapBody& body) {
+  if (Map(a, body) == 0) a.Submit(RecordKind::kNone, body);
+}
+
 constexpr RawAttack kAttacks[] = {
     {"copies_from_the_victim", End::kFault,
      [](Attacker& a) { a.Submit(RecordKind::kCopy, Row(a.Allocate(4096), a.targets().victim, 4096)); }},
@@ -258,6 +272,111 @@ constexpr RawAttack kAttacks[] = {
              a.connection().replies().Call(RecordKind::kConditionCreate, wire::ConditionCreateBody{.device = 0});
          a.refused = reply.status != 0;
        }
+     }},
+    // Through the memory file, as constants are written: pages that count against nobody.
+    {"fills_where_constants_could_be", End::kFault,
+     [](Attacker& a) {
+       const uint64_t constants = a.window() + a.connection().window_shape().constants_begin();
+       a.Submit(RecordKind::kFill, Words(constants + (64 << 20), 64 << 20));
+     }},
+    {"fills_from_its_addresses_to_where_constants_could_be", End::kFault,
+     [](Attacker& a) {
+       const uint64_t constants = a.window() + a.connection().window_shape().constants_begin();
+       a.Submit(RecordKind::kFill, Words(constants - (64 << 20), 32 << 20));
+     }},
+    {"fills_addresses_where_nothing_is_mapped", End::kFault,
+     [](Attacker& a) { a.Submit(RecordKind::kFill, Words(Reserve(a, kPiece), 1024)); }},
+    {"adds_to_words_that_are_not_its_own", End::kNothing,
+     [](Attacker& a) {
+       const wire::WindowShape& shape = a.connection().window_shape();
+       for (const uint64_t address : {Reserve(a, kPiece), a.targets().victim, a.targets().heap, a.targets().stack,
+                                      a.window() + shape.constants_begin(), a.window() + shape.bytes - 8,
+                                      a.window() + shape.bytes, a.window() - 8, uint64_t{0}, ~uint64_t{7}}) {
+         const wire::WordBody word{.address = address, .add = 1, .bytes = 8, .reserved = 0};
+         if (a.connection().replies().Call(RecordKind::kWord, word).status == 0) a.Submit(RecordKind::kNone, word);
+       }
+     }},
+    {"reads_a_word_across_its_end", End::kSession,
+     [](Attacker& a) {
+       a.connection().replies().Call(RecordKind::kWord,
+                                     wire::WordBody{.address = a.window() + 4, .add = 0, .bytes = 8});
+     }},
+    {"maps_what_and_where_it_may_not", End::kNothing,
+     [](Attacker& a) {
+       const uint64_t own = a.Allocate(kPiece), addresses = Reserve(a, 2 * kPiece);
+       const wire::WindowShape& shape = a.connection().window_shape();
+       for (const uint64_t memory :
+            {a.targets().victim, own + 4096, addresses, a.window(), uint64_t{0}, ~uint64_t{0}}) {
+         for (const wire::MapSource source : {wire::MapSource::kOwn, wire::MapSource::kImported})
+           ExpectNoMapping(a, {addresses, kPiece, memory, source, wire::MapAccess::kReadWrite});
+       }
+       for (const uint64_t at : {own, addresses + 2 * kPiece, addresses - 4096, a.window(), a.targets().victim,
+                                 a.window() + shape.constants_begin(), a.window() + shape.bytes - 4096})
+         ExpectNoMapping(a, {at, kPiece, own, wire::MapSource::kOwn, wire::MapAccess::kReadWrite});
+       ExpectNoMapping(a, {addresses, 2 * kPiece, own, wire::MapSource::kOwn, wire::MapAccess::kReadWrite});
+     }},
+    {"maps_beyond_the_end_of_memory", End::kSession,
+     [](Attacker& a) {
+       Map(a, {~uint64_t{4095}, 4 * kPiece, a.Allocate(kPiece), wire::MapSource::kOwn, wire::MapAccess::kReadWrite});
+     }},
+    {"unmaps_parts_of_mappings", End::kNothing,
+     [](Attacker& a) {
+       const uint64_t own = a.Allocate(kPiece), at = Reserve(a, 2 * kPiece);
+       Map(a, {at, kPiece, own, wire::MapSource::kOwn, wire::MapAccess::kReadWrite});
+       for (const uint64_t from : {at, at + 4096, at + kPiece - 4096})
+         ExpectNoMapping(a, {from, kPiece / 2, 0, wire::MapSource::kOwn, wire::MapAccess::kNone});
+     }},
+    {"frees_what_it_has_mapped_in_every_order", End::kNothing,
+     [](Attacker& a) {
+       for (int i = 0; i < 200; ++i) {
+         const uint64_t own = a.Allocate(kPiece), at = Reserve(a, 2 * kPiece);
+         Map(a, {at, kPiece, own, wire::MapSource::kOwn, wire::MapAccess::kReadWrite});
+         Map(a, {at + kPiece, kPiece, own, wire::MapSource::kOwn, wire::MapAccess::kRead});
+         a.Submit(RecordKind::kFill, Words(at, 1024));
+         a.Submit(RecordKind::kFree, wire::FreeBody{.address = i % 2 == 0 ? own : at}, 0);
+         a.Submit(RecordKind::kFree, wire::FreeBody{.address = i % 2 == 0 ? at : own}, 0);
+         a.Settle();
+       }
+     }},
+    {"maps_more_often_than_it_may", End::kRefused,
+     [](Attacker& a) {
+       const uint64_t own = a.Allocate(4096), at = Reserve(a, uint64_t{wire::kMostMappings + 1} * 8192);
+       for (uint32_t i = 0; i <= wire::kMostMappings && !a.refused; ++i)
+         a.refused = Map(a, {at + i * 8192, 4096, own, wire::MapSource::kOwn, wire::MapAccess::kReadWrite}) != 0;
+     }},
+    {"reserves_more_addresses_than_there_are", End::kRefused,
+     [](Attacker& a) {
+       for (int i = 0; i < 100'000 && !a.refused; ++i) a.refused = Reserve(a, 1ull << 30, a.targets().victim) == 0;
+     }},
+    {"imports_what_nobody_has_exported", End::kNothing,
+     [](Attacker& a) {
+       for (uint64_t i = 0; i < 1000; ++i) {
+         const wire::ImportBody body{.memory = {.id = i, .secret = {i, 0}}};
+         if (a.connection().replies().Call(RecordKind::kImport, body).status == 0) a.Submit(RecordKind::kNone, body);
+         a.Submit(RecordKind::kImportDrop, wire::ImportDropBody{.number = i}, 0);
+       }
+     }},
+    {"exports_what_is_not_its_own", End::kNothing,
+     [](Attacker& a) {
+       for (const uint64_t address : {a.targets().victim, a.targets().heap, a.window(), Reserve(a, kPiece), uint64_t{0},
+                                      a.Allocate(4096, wire::MemoryKind::kHost)}) {
+         const wire::ExportBody body{.address = address, .end_with_largest = 0, .reserved = 0};
+         if (a.connection().replies().Call(RecordKind::kExport, body).status == 0) a.Submit(RecordKind::kNone, body);
+       }
+     }},
+    // Its own, which it lets go while it is imported and mapped.
+    {"imports_its_own_memory_again_and_again", End::kRefused,
+     [](Attacker& a) {
+       const uint64_t own = a.Allocate(kPiece), at = Reserve(a, kPiece);
+       const auto name = a.connection().replies().Call(RecordKind::kExport, wire::ExportBody{.address = own});
+       const wire::ImportBody body{.memory = {.id = name.value[0], .secret = {name.value[1], name.value[2]}}};
+       for (int i = 0; i < 1000; ++i) {
+         const auto import = a.connection().replies().Call(RecordKind::kImport, body);
+         if (i == 500) Map(a, {at, kPiece, import.value[0], wire::MapSource::kImported, wire::MapAccess::kReadWrite});
+       }
+       a.Submit(RecordKind::kFree, wire::FreeBody{.address = own}, 0);
+       a.Settle();
+       a.refused = a.connection().replies().Call(RecordKind::kImport, body).status != 0;
      }},
     {"creates_every_stream_there_is", End::kNothing,
      [](Attacker& a) {

@@ -1,0 +1,97 @@
+// Memory at several addresses, and of several Spaces.
+#include "cuda/result.h"
+#include "device/cts/conformance.h"
+
+namespace tutti::device::cts {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+using AtEnd = Space::AtEnd;
+
+TEST_F(Conformance, MemoryIsSeenWhereverItIsMapped) {
+  Client client(backend_.get());
+  const uint64_t memory = client.Allocate(kMiB);
+  const uint64_t at = client.space().Reserve(0, 4 * kMiB, kMiB, 0).value();
+  const auto shared = client.space().Share(memory, AtEnd::kKept).value();
+  EXPECT_EQ(shared->bytes(), kMiB);
+  ASSERT_TRUE(client.space().Map(at, shared, true));
+  ASSERT_TRUE(client.space().Map(at + 2 * kMiB, shared, true));
+  client.Write(at + 100, std::vector<uint8_t>(1000, 7));
+  EXPECT_EQ(client.Read(at + 2 * kMiB + 100, 1000), std::vector<uint8_t>(1000, 7));
+  EXPECT_EQ(client.Read(memory + 100, 1000), std::vector<uint8_t>(1000, 7));
+  EXPECT_EQ(client.space().Map(at + kMiB / 2, shared, true).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(client.space().Unmap(at, kMiB / 2).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
+  ASSERT_TRUE(client.space().Unmap(at, 4 * kMiB));
+  EXPECT_EQ(client.Read(memory + 100, 1000), std::vector<uint8_t>(1000, 7));
+}
+
+TEST_F(Conformance, AWriteWhereNothingIsMappedIsAFault) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  const uint64_t at = client.space().Reserve(0, kMiB, kMiB, 0).value();
+  const uint64_t ticket = client.next_ticket();
+  ASSERT_TRUE(client.space().Fill(
+      1, ticket, {.destination = at, .width = 16, .height = 1, .pitch = 64, .value = 1, .element_bytes = 4}));
+  ASSERT_TRUE(client.sink().WaitFaults(1));
+  EXPECT_EQ(client.sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST_F(Conformance, AWishForAddressesIsFollowedIfTheyAreFree) {
+  Client client(backend_.get());
+  const uint64_t at = client.space().Reserve(0, kMiB, kMiB, 0).value();
+  EXPECT_EQ(client.space().Reserve(0, kMiB, kMiB, at + 16 * kMiB).value(), at + 16 * kMiB);
+  EXPECT_NE(client.space().Reserve(0, kMiB, kMiB, at + 16 * kMiB).value(), at + 16 * kMiB) << "they are taken";
+  ASSERT_TRUE(client.space().Free(at));
+  EXPECT_EQ(client.space().Reserve(0, kMiB, kMiB, at).value(), at);
+  EXPECT_TRUE(client.space().Reserve(0, kMiB, kMiB, 4096)) << "of another window: anywhere";
+}
+
+TEST_F(Conformance, ASpaceSeesWhatAnotherSharesAndKeepsIt) {
+  const uint64_t before = backend_->used_bytes(0);
+  Client giver(backend_.get()), taker(backend_.get());
+  const uint64_t memory = giver.Allocate(kMiB), secret = giver.Allocate(kMiB);
+  giver.Write(memory, std::vector<uint8_t>(kMiB, 1));
+  giver.Write(secret, std::vector<uint8_t>(kMiB, 0x5e));
+  auto shared = giver.space().Share(memory, AtEnd::kKept).value();
+  const uint64_t at = taker.space().Reserve(0, kMiB, kMiB, 0).value();
+  ASSERT_TRUE(taker.space().Map(at, shared, true));
+  EXPECT_EQ(taker.Read(at, kMiB), std::vector<uint8_t>(kMiB, 1));
+  ASSERT_TRUE(giver.space().Free(memory));
+  EXPECT_TRUE(shared->withdrawn());
+  const uint64_t next = giver.Allocate(kMiB);
+  giver.Write(next, std::vector<uint8_t>(kMiB, 0x5e));
+  taker.Write(at, std::vector<uint8_t>(100, 2));
+  EXPECT_EQ(taker.Read(at + 100, kMiB - 100), std::vector<uint8_t>(kMiB - 100, 1));
+  giver.Destroy();
+  EXPECT_EQ(backend_->used_bytes(0), before + kMiB) << "what is held counts";
+  EXPECT_EQ(taker.Read(at + 100, kMiB - 100), std::vector<uint8_t>(kMiB - 100, 1));
+  shared.reset();
+  ASSERT_TRUE(taker.space().Free(at));
+  EXPECT_EQ(backend_->used_bytes(0), before);
+}
+
+TEST_F(Conformance, SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits) {
+  Client giver(backend_.get()), taker(backend_.get());
+  const uint64_t words = giver.space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
+  const auto shared = giver.space().Share(words, AtEnd::kLargest).value();
+  const uint64_t at = taker.space().Reserve(0, 4096, 4096, 0).value();
+  ASSERT_TRUE(taker.space().Map(at, shared, true));
+  EXPECT_EQ(giver.space().Word(words + 8, 8, 5).value(), 0u);
+  EXPECT_EQ(taker.space().Word(at + 8, 8, 2).value(), 5u);
+  EXPECT_EQ(giver.space().Word(words + 8, 8, 0).value(), 7u);
+  giver.Destroy();
+  EXPECT_EQ(taker.space().Word(at + 8, 8, 0).value(), uint64_t{INT64_MAX});
+}
+
+TEST_F(Conformance, OnlyMemoryOfTheClientIsShared) {
+  Client client(backend_.get());
+  const uint64_t at = client.space().Reserve(0, kMiB, kMiB, 0).value();
+  const uint64_t memory = client.Allocate(kMiB);
+  for (const uint64_t address : {at, memory + 4096, uint64_t{0}})
+    EXPECT_EQ(client.space().Share(address, AtEnd::kKept).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
+  ASSERT_TRUE(client.space().Free(memory));
+  EXPECT_FALSE(client.space().Share(memory, AtEnd::kKept));
+}
+
+}  // namespace
+}  // namespace tutti::device::cts
