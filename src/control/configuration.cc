@@ -131,6 +131,11 @@ ConfiguredLimits ReadLimits(Fields& fields) {
     if (!priority) fields.Take("client_priority", priority.error());
     if (priority) limits.client_priority = *priority;
   }
+  if (const auto text = fields.TextOrNumber("memory_sharing")) {
+    const auto sharing = ParseMemorySharing(*text);
+    if (!sharing) fields.Take("memory_sharing", sharing.error());
+    if (sharing) limits.memory_sharing = *sharing;
+  }
   return limits;
 }
 

@@ -3,8 +3,10 @@
 //
 //   schema_version = "1.0"
 //   [servers.training]                         allowed_devices, pinned_memory_limit, active_thread_percentage,
-//                                              client_priority (text), uid (number), locality_domains (true, false)
-//   [servers.training.namespaces.batch]        pinned_memory_limit, active_thread_percentage, client_priority
+//                                              client_priority, memory_sharing (text), uid (number),
+//                                              locality_domains (true, false)
+//   [servers.training.namespaces.batch]        pinned_memory_limit, active_thread_percentage, client_priority,
+//                                              memory_sharing
 //   [[servers.training.devices]]               uuid
 //   [[servers.training.devices.sm_partitions]] name, chunks, include_remainder
 //   [features.memacct]                         enabled, audit_log
@@ -30,6 +32,7 @@ struct ConfiguredLimits {
   std::string memory_text;
   std::optional<double> active_thread_percentage;
   std::optional<int> client_priority;
+  std::optional<MemorySharing> memory_sharing;
 };
 
 struct ConfiguredPartition {

@@ -22,7 +22,8 @@ Status MakeServer(const CommandContext& context, const control::ConfiguredServer
     server->namespaces[name] = {.active_thread_percentage = limits.active_thread_percentage,
                                 .memory_limits = limits.memory_limits,
                                 .memory_text = limits.memory_text,
-                                .client_priority = limits.client_priority};
+                                .client_priority = limits.client_priority,
+                                .memory_sharing = limits.memory_sharing};
   }
   for (const control::ConfiguredPartition& partition : wanted.partitions) {
     context.partitions.Add({.device = partition.device,

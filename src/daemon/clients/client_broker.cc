@@ -152,6 +152,7 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
       return Refuse(client, given.error().code, given.error().text);
   }
   attach.kernel_ns = catalog_.defaults().kernel_ns;
+  attach.sharing = catalog_.SharingFor(server.name(), name_space);
   GivePartition(attach, server, client);
   attach.pid = static_cast<uint32_t>(client.peer.pid);
   attach.uid = client.peer.uid;

@@ -30,6 +30,8 @@ void DeviceShare(const CommandCall& call);
 void SmPartition(const CommandCall& call);
 void ListPartitions(const CommandCall& call);
 void SetClientPriority(const CommandCall& call);
+void SetMemorySharing(const CommandCall& call);
+void GetMemorySharing(const CommandCall& call);
 void SetClientKernelTime(const CommandCall& call);
 void SetLimitScope(const CommandCall& call);
 void GetLimitScope(const CommandCall& call);

@@ -125,7 +125,8 @@ Json OfDaemon(const CommandContext& context) {
           {"multi_user", context.options.multi_user},
           {"policy", context.defaults.policy},
           {"default_active_thread_percentage", context.defaults.server.active_thread_percentage},
-          {"default_client_priority", context.defaults.client_priority}};
+          {"default_client_priority", context.defaults.client_priority},
+          {"memory_sharing", control::MemorySharingName(context.defaults.memory_sharing)}};
 }
 
 }  // namespace

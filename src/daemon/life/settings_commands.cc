@@ -36,6 +36,8 @@ void AddServer(const NamedServer& server, std::vector<std::string>& commands) {
     if (limits.active_thread_percentage)
       options += fmt::format(" --active-thread-percentage={}", *limits.active_thread_percentage);
     if (limits.client_priority) options += fmt::format(" --client-priority={}", *limits.client_priority);
+    if (limits.memory_sharing)
+      options += fmt::format(" --memory-sharing={}", control::MemorySharingName(*limits.memory_sharing));
     options += MemoryOption("collective-hard-limit", limits.collective.hard) +
                MemoryOption("collective-soft-limit", limits.collective.soft);
     if (!options.empty()) commands.push_back(fmt::format("namespace set {} --server={}{}", name_space, name, options));
@@ -63,6 +65,8 @@ std::vector<std::string> SettingsCommands(int protocol, const Defaults& defaults
     if (!defaults.context_share) commands.emplace_back("feature disable context-share");
   }
   if (accounting.container_scope) commands.emplace_back("set_limit_scope container");
+  if (defaults.memory_sharing != Defaults().memory_sharing)
+    commands.push_back(fmt::format("set_memory_sharing {}", control::MemorySharingName(defaults.memory_sharing)));
   commands.push_back("set_policy " + defaults.policy);
   if (defaults.trace) commands.emplace_back("trace on");
   return commands;

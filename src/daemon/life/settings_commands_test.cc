@@ -30,24 +30,26 @@ TEST(SettingsCommandsTest, SayWhichServersAndNamespacesThereAre) {
   small.client_priority = 1;
   small.memory_limits.Set("0", 1ull << 30);
   small.memory_limits.Set("1", 3ull << 30);
+  small.memory_sharing = control::MemorySharing::kOff;
   EXPECT_THAT(
       SettingsCommands(3, {}, {}, {&server}),
       ElementsAre("server create training --uid=1000 --allowed-devices=0,1", "namespace create small --server=training",
                   "namespace set small --server=training --pinned-memory-limit=0=1G,1=3G --active-thread-percentage=25 "
-                  "--client-priority=1",
+                  "--client-priority=1 --memory-sharing=off",
                   "set_policy share"));
 }
 
 TEST(SettingsCommandsTest, SayWhatIsAccountedFor) {
   Defaults defaults;
   defaults.context_share = false;
+  defaults.memory_sharing = control::MemorySharing::kAll;
   MemoryAccounting accounting{.enabled = false, .audit_log = true};
   accounting.cgroups["/kubepods"].hard.Set("0", 1ull << 30);
   accounting.cgroups["/kubepods"].soft.Set("0", 512ull << 20);
   EXPECT_THAT(SettingsCommands(3, defaults, accounting, {}),
               ElementsAre("feature disable memacct", "memacct set audit_log=true",
                           "memacct limit /kubepods --soft-limit=0=512M --hard-limit=0=1G",
-                          "feature disable context-share", "set_policy share"));
+                          "feature disable context-share", "set_memory_sharing all", "set_policy share"));
 }
 
 }  // namespace

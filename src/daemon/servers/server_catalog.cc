@@ -65,6 +65,11 @@ int ServerCatalog::PriorityFor(const std::string& server, const std::string& nam
   return limits != nullptr && limits->client_priority ? *limits->client_priority : defaults_.client_priority;
 }
 
+control::MemorySharing ServerCatalog::SharingFor(const std::string& server, const std::string& name_space) const {
+  const NamespaceLimits* const limits = LimitsOf(server, name_space);
+  return limits != nullptr && limits->memory_sharing ? *limits->memory_sharing : defaults_.memory_sharing;
+}
+
 CollectiveLimits ServerCatalog::CollectiveFor(const std::string& server, const std::string& name_space) const {
   const NamespaceLimits* const limits = LimitsOf(server, name_space);
   return limits == nullptr ? CollectiveLimits() : limits->collective;

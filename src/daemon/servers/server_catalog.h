@@ -41,6 +41,7 @@ struct NamespaceLimits {
   control::MemoryLimits memory_limits;
   std::string memory_text;  // as given
   std::optional<int> client_priority;
+  std::optional<control::MemorySharing> memory_sharing;
   CollectiveLimits collective;  // of all its clients together
 };
 
@@ -74,6 +75,7 @@ class ServerCatalog {
   ServerSettings SettingsFor(const std::string& server, const std::string& name_space,
                              const ServerSettings& running) const;
   int PriorityFor(const std::string& server, const std::string& name_space) const;
+  control::MemorySharing SharingFor(const std::string& server, const std::string& name_space) const;
   CollectiveLimits CollectiveFor(const std::string& server, const std::string& name_space) const;
 
   // Adds a server; its name must be valid (control::CheckObjectName) and unused. "uid_<uid>" is reserved for that user.

@@ -18,6 +18,7 @@ struct ServerSettings {
 struct Defaults {
   ServerSettings server;      // of servers that start later
   int client_priority = 0;    // of clients that connect later and set none
+  control::MemorySharing memory_sharing = control::MemorySharing::kSameUser;  // of clients that connect later
   std::string policy = "share";
   bool trace = false;
   uint64_t kernel_ns = 0;  // time limit of a client's kernel; 0: none

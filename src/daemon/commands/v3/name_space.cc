@@ -122,10 +122,11 @@ void Get(const Request& request) {
   if (field == "pinned-memory-limit") return request.Line(MemoryText(*limits));
   if (field == "active-thread-percentage") return request.Line(PercentageText(*limits));
   if (field == "client-priority") return request.Line(PriorityText(*limits));
+  if (field == "memory-sharing") return request.Line(SharingText(*limits));
   if (field == "pipe-directory") return request.Line(Directory(request, *server, request.positional(0)));
   request.Refuse(fmt::format(
       "field \"{}\" is unknown: give name, server, server-status, pinned-memory-limit, active-thread-percentage, "
-      "client-priority or pipe-directory",
+      "client-priority, memory-sharing or pipe-directory",
       field));
 }
 
@@ -147,7 +148,8 @@ const Module& NamespaceModule() {
         kLimitOptions[1],
         kLimitOptions[2],
         kLimitOptions[3],
-        kLimitOptions[4]},
+        kLimitOptions[4],
+        kLimitOptions[5]},
        "limits of its clients; running clients follow at once",
        Set},
       {"get", "<name> <server> <field>", {}, "one value of those that list shows", Get},

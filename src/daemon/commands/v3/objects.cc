@@ -23,6 +23,11 @@ Status Allowed(const Request& request, const NamedServer& server, const Namespac
     return Fail(fmt::format("Permission denied: user {} cannot go above the default of {}", request.uid(),
                             control::FormatPercentage(standard.active_thread_percentage)));
   }
+  const control::MemorySharing widest = request.context().defaults.memory_sharing;
+  if (limits.memory_sharing && *limits.memory_sharing > widest) {
+    return Fail(fmt::format("Permission denied: user {} cannot share memory more widely than the default, {}",
+                            request.uid(), control::MemorySharingName(widest)));
+  }
   if (standard.memory_limits.empty() || limits.memory_limits.empty()) return {};
   const ServerHandle* const process = ProcessOf(request, server);
   if (process == nullptr || process->state() != ServerState::kActive) {
@@ -112,6 +117,10 @@ Result<NamespaceLimits> ChangedLimits(const Request& request, const NamedServer&
     TUTTI_ASSIGN(limits.client_priority, control::ParsePriority(*text));
     given = true;
   }
+  if (const std::string* text = request.option("memory-sharing")) {
+    TUTTI_ASSIGN(limits.memory_sharing, control::ParseMemorySharing(*text));
+    given = true;
+  }
   if (const std::string* text = request.option("collective-hard-limit")) {
     TUTTI_ASSIGN(limits.collective.hard, control::ParseMemoryLimits(*text));
     given = true;
@@ -121,7 +130,9 @@ Result<NamespaceLimits> ChangedLimits(const Request& request, const NamedServer&
     given = true;
   }
   if (!given)
-    return Fail("nothing to set: give --pinned-memory-limit, --active-thread-percentage or --client-priority");
+    return Fail(
+        "nothing to set: give --pinned-memory-limit, --active-thread-percentage, --client-priority or "
+        "--memory-sharing");
   TUTTI_TRY(Allowed(request, server, limits));
   return limits;
 }
@@ -132,6 +143,10 @@ std::string PercentageText(const NamespaceLimits& limits) {
 }
 std::string PriorityText(const NamespaceLimits& limits) {
   return limits.client_priority ? std::to_string(*limits.client_priority) : "-";
+}
+
+std::string SharingText(const NamespaceLimits& limits) {
+  return limits.memory_sharing ? std::string(control::MemorySharingName(*limits.memory_sharing)) : "-";
 }
 
 void WithClientsOf(const Request& request, const NamedServer& server,

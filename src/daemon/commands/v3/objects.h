@@ -24,19 +24,18 @@ ServerHandle* ProcessOf(const Request& request, const NamedServer& server);
 // "Ready", "Initializing", "Fault", "Stopped".
 std::string StatusWord(const Request& request, const NamedServer& server);
 
-// `limits` with the options --pinned-memory-limit, --active-thread-percentage and --client-priority of the request.
+// `limits` with the options of the request that are in kLimitOptions.
 // Fails on an invalid value, if none of them is given, and on an unprivileged raise above the daemon's defaults.
 Result<NamespaceLimits> ChangedLimits(const Request& request, const NamedServer& server, NamespaceLimits limits);
 Changed ChangedBy(const Request& request);
-inline const OptionRule kLimitOptions[] = {{"pinned-memory-limit", "size"},
-                                           {"active-thread-percentage", "pct"},
-                                           {"client-priority", "0|1"},
-                                           {"collective-hard-limit", "size"},
-                                           {"collective-soft-limit", "size"}};
+inline const OptionRule kLimitOptions[] = {{"pinned-memory-limit", "size"},   {"active-thread-percentage", "pct"},
+                                           {"client-priority", "0|1"},        {"memory-sharing", "off|user|all"},
+                                           {"collective-hard-limit", "size"}, {"collective-soft-limit", "size"}};
 // As `list` and `get` show them; "-" if unset.
 std::string MemoryText(const NamespaceLimits& limits);
 std::string PercentageText(const NamespaceLimits& limits);
 std::string PriorityText(const NamespaceLimits& limits);
+std::string SharingText(const NamespaceLimits& limits);
 
 // Calls `found` with the server's clients (all of them if the caller may change the server).
 void WithClientsOf(const Request& request, const NamedServer& server,

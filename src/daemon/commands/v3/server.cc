@@ -143,7 +143,7 @@ void Set(const Request& request) {
   if (request.options.empty()) return request.Refuse("nothing to set: see server set help");
   if (const auto locality = ReadLocalityDomains(request); !locality) return request.Refuse(locality.error().text);
   const bool has_limits = request.flag("pinned-memory-limit") || request.flag("active-thread-percentage") ||
-                          request.flag("client-priority");
+                          request.flag("client-priority") || request.flag("memory-sharing");
   if (has_limits) {
     auto limits = ChangedLimits(request, *server, server->namespaces[kDefaultNamespace]);
     if (!limits) return request.Refuse(limits.error().text);
@@ -184,7 +184,12 @@ const Module& ServerModule() {
       {"list", "[<name>]", {{"format", "table|csv|json"}}, "the servers", List},
       {"set",
        "<name>",
-       {{"uid", "n"}, kLimitOptions[0], kLimitOptions[1], {"locality-domains", "bool"}, kLimitOptions[2]},
+       {{"uid", "n"},
+        kLimitOptions[0],
+        kLimitOptions[1],
+        {"locality-domains", "bool"},
+        kLimitOptions[2],
+        kLimitOptions[3]},
        "changes a server; limits are those of its namespace default",
        Set},
       {"get", "<name> <field>", {}, "one value: name, uid, pid, status, pipe-directory, allowed-devices", Get},
