@@ -230,8 +230,9 @@ TEST(Leak, PagesOfFreedMemoryAreGivenBack) {
     return static_cast<uint64_t>(info.st_blocks) * 512;
   };
   for (int i = 0; i < 20; ++i) {
-    const auto reply =
-        client.replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = kBytesEach, .alignment = 256});
+    const auto reply = client.replies().Call(
+        wire::RecordKind::kAllocate,
+        wire::AllocateBody{.bytes = kBytesEach, .alignment = 256, .kind = wire::MemoryKind::kManaged});
     ASSERT_EQ(reply.status, 0);
     ASSERT_TRUE(client.window().Open(reply.value[0], kBytesEach));
     std::memset(reinterpret_cast<void*>(reply.value[0]), 1, kBytesEach);
@@ -263,8 +264,9 @@ TEST(Leak, AWindowThatIsUsedAgainHoldsNothing) {
   for (int i = 0; i < 2000; ++i) {
     const auto connection = connect();
     ASSERT_EQ(blocks(*connection), 0) << "a new client's window has pages";
-    const auto reply =
-        connection->replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = 4096, .alignment = 256});
+    const auto reply = connection->replies().Call(
+        wire::RecordKind::kAllocate,
+        wire::AllocateBody{.bytes = 4096, .alignment = 256, .kind = wire::MemoryKind::kManaged});
     ASSERT_EQ(reply.status, 0);
     ASSERT_TRUE(connection->window().Open(reply.value[0], 4096));
     auto* const word = reinterpret_cast<uint32_t*>(reply.value[0]);
