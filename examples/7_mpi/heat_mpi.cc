@@ -1,10 +1,16 @@
 // Heat flows along a rod, of which each MPI rank has one piece: the device computes each step, then neighbouring ranks
 // exchange the points at their ends. All ranks of a node share its devices through the daemon; rank r of a node takes
 // device r modulo their number.
+//
+//   --ipc   the ranks read each other's device memory, in place of sending points through host memory
 #include <mpi.h>
+
+#include <cstring>
+#include <memory>
 
 #include "../common/driver_program.h"
 #include "problem.h"
+#include "shared_rods.h"
 
 EMBED_TEXT(ptx, "7_mpi/heat.ptx");
 
@@ -26,22 +32,27 @@ int DeviceOfThisRank() {
 // A rank's points with one of each neighbour at both ends.
 class Piece {
  public:
-  Piece(int rank, int ranks)
+  Piece(int rank, int ranks, bool ipc)
       : left_(rank > 0 ? rank - 1 : MPI_PROC_NULL),
         right_(rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL),
         now_(Start(rank, ranks)),
-        next_(now_.Read()) {}
+        next_(now_.Read()) {
+    if (ipc) shared_ = std::make_unique<heat::SharedRods>(CUdeviceptrs{now_.address(), next_.address()}, left_, right_);
+  }
 
   void Step(driver::Program& program, uint32_t blocks) {
     driver::Buffer<float>& from = odd_ ? next_ : now_;
     driver::Buffer<float>& to = odd_ ? now_ : next_;
     program.Run(blocks, heat::kThreads, 1, from.address(), to.address(), heat::kPointsPerRank);
     odd_ = !odd_;
+    if (shared_ != nullptr) return shared_->Exchange(to.address(), odd_ ? 1 : 0);
     Exchange(to.address());
   }
   std::vector<float> Read() const { return (odd_ ? next_ : now_).Read(); }
 
  private:
+  using CUdeviceptrs = CUdeviceptr[2];
+
   static std::vector<float> Start(int rank, int ranks) {
     const uint64_t points = uint64_t{heat::kPointsPerRank} * static_cast<uint64_t>(ranks);
     const uint64_t first = uint64_t{heat::kPointsPerRank} * static_cast<uint64_t>(rank);
@@ -65,6 +76,7 @@ class Piece {
 
   int left_, right_;
   driver::Buffer<float> now_, next_;
+  std::unique_ptr<heat::SharedRods> shared_;
   bool odd_ = false;
 };
 
@@ -75,12 +87,14 @@ int main(int argc, char** argv) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const example::Options options = example::Parse(argc, argv, heat::kDefaults);
+  const bool ipc = argc > 1 && std::strcmp(argv[1], "--ipc") == 0;
+  if (ipc) argv[1] = argv[0];
+  const example::Options options = example::Parse(argc - ipc, argv + ipc, heat::kDefaults);
   const int device = DeviceOfThisRank();
   int status = 0;
   {
     driver::Program program(ptx, "heat_step", device);
-    Piece piece(rank, ranks);
+    Piece piece(rank, ranks, ipc);
     example::Loop loop({.rounds = options.rounds});  // all ranks must make the same number of steps
     while (loop.Next()) piece.Step(program, options.blocks);
     const double seconds = loop.Seconds();

@@ -148,6 +148,8 @@ ranks_share_the_devices() {
   expect_in "results" " 0 wrong" "$text"
   expect "servers" 1 "$(ask get_server_list | wc -l)"
   expect "clients of that server" 8 "$(grep -c 'New client .* connected' "$CUDA_MPS_LOG_DIRECTORY/server.log")"
+  text=$(ranks 4 --ipc 2>&1) || fail "4 ranks that read each other's device memory: $text"
+  expect_in "results" " 0 wrong" "$text"
   ask 'quit -t 1'
 
   # Two of three devices, each for two ranks.
@@ -157,7 +159,7 @@ ranks_share_the_devices() {
   for device in 0 1; do expect "ranks on device $device" 2 "$(grep -c "of 4 used device $device" <<< "$text")"; done
   expect_in "results" " 0 wrong" "$text"
 }
-ranks() { timeout 60 "mpirun.$mpi" -n "$1" "$heat" --rounds 10; }
+ranks() { timeout 60 "mpirun.$mpi" -n "$1" "$heat" "${@:2}" --rounds 10; }
 
 # For scripts about `tutti doctor`: diagnosis [AS...] runs it; it sets $diagnosis and $status.
 use_doctor() {

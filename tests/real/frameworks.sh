@@ -31,12 +31,15 @@ cases() {
   [[ " ${FRAMEWORKS:-cuda_core cupy triton numba} " == *" $1 "* ]] || return 0
   python=$(environment "$1")
   read -ra settings <<< "$3"
-  env "${settings[@]}" "$bin/tutti" run -- "$python" "$here/frameworks/$2.py" --results "$results/$1${3//[^A-Z0-9.]/_}.jsonl" --settings "$3"
+  env "${settings[@]}" "$bin/tutti" run -- "$python" "$here/frameworks/$2.py" --results "$results/$2${3//[^A-Z0-9.]/_}.jsonl" --settings "$3"
 }
 
 cases cuda_core cuda_core_cases ""
 cases cupy cupy_cases ""
 cases cupy cupy_cases "TUTTI_COMPUTE_CAPABILITY=13.0"
+"$control" -d > /dev/null  # what processes share memory through
+cases cupy cupy_sharing_cases ""
+ask 'quit -t 1'
 cases triton triton_cases ""
 cases numba numba_suite ""
 

@@ -548,5 +548,33 @@ TEST_F(Sharing, EventsThatAreNotMadeForItAreNotShared) {
   EXPECT_EQ(actor.AwaitEnd(), "");
 }
 
+// --- host memory
+
+TEST_F(Sharing, SharedMemoryOfTheHostStaysSharedWhenItIsRegistered) {
+  void* const pages = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto* const words = static_cast<uint32_t*>(pages);
+  Actor writer([&](ActorPage& page) {
+    Check(page, "cuMemHostRegister", cuMemHostRegister_v2(pages, kBytes, 0));
+    const CUdeviceptr memory = Filled(page, 7);
+    Check(page, "cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2(pages, memory, kBytes, nullptr));
+    Check(page, "cuStreamSynchronize", cuStreamSynchronize(nullptr));
+    WaitToLeave(page);
+    if (words[0] != 9 || words[kWords - 1] != 9) GiveUp(page, "it does not see what the other has written");
+  });
+  ASSERT_EQ(writer.AwaitReady(), "");
+  Actor reader([&](ActorPage& page) {
+    Check(page, "cuMemHostRegister", cuMemHostRegister_v2(pages, kBytes, 0));
+    const CUdeviceptr memory = Filled(page, 0);
+    Check(page, "cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2(memory, pages, kBytes, nullptr));
+    Expect(page, "what the other has written", memory, 7);
+    std::fill_n(words, kWords, 9);
+    Check(page, "cuMemHostUnregister", cuMemHostUnregister(pages));
+  });
+  EXPECT_EQ(reader.AwaitEnd(), "");
+  EXPECT_EQ(words[0], 9u) << "for who has not registered it as well";
+  EXPECT_EQ(writer.Leave(), "");
+  munmap(pages, kBytes);
+}
+
 }  // namespace
 }  // namespace tutti::fault
