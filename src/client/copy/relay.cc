@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/copy_past_caches.h"
 #include "client/context/context.h"
 #include "client/copy/host_copy.h"
 #include "client/copy/staging.h"
@@ -11,6 +12,8 @@ namespace tutti::client {
 namespace {
 
 constexpr uint64_t kPieceBytes = 256 * 1024;
+// A copy of this length leaves nothing of itself in the caches.
+constexpr uint64_t kPastCachesBytes = 16u << 20;
 // One that is copied here, one there, and one each for what a thread is ahead of the other.
 constexpr size_t kBlocks = 4;
 // Of a copy that waits for its stream: a host call per piece, so they are larger.
@@ -69,7 +72,15 @@ int HostToDevice(Stream& stream, const CopyRequest& request, const Blocks& block
   return 0;
 }
 
+// Out of a staging block.
+void CopyOut(const CopyRequest& piece, bool past_caches) {
+  if (!past_caches || piece.shape.rows != 1) return CopyHere(piece);
+  CopyPastCaches(reinterpret_cast<void*>(piece.destination.address),
+                 reinterpret_cast<const void*>(piece.source.address), piece.shape.row_bytes);
+}
+
 int DeviceToHost(Stream& stream, const CopyRequest& request, const Blocks& blocks) {
+  const bool past_caches = request.shape.bytes() >= kPastCachesBytes;
   struct Underway {
     CopyRequest piece;
     StreamMark staged;
@@ -87,7 +98,7 @@ int DeviceToHost(Stream& stream, const CopyRequest& request, const Blocks& block
   for (size_t i = 0; underway[i]; i = (i + 1) % blocks.count()) {
     CU_TRY(underway[i]->staged.Wait());
     CU_TRY(stream.context().Check());  // what failed has not been staged
-    CopyHere(From(Packed(blocks[i], underway[i]->piece.shape), underway[i]->piece));
+    CopyOut(From(Packed(blocks[i], underway[i]->piece.shape), underway[i]->piece), past_caches);
     submit(i);
   }
   return 0;
