@@ -8,6 +8,8 @@
 //   --allocate MIB,...    on the first device and the next ones; prints "allocated MIB" or the CUresult for each
 //   --pin                 pins host memory and has the first device write it until it gets no more; prints "pinned
 //                         MIB", then the CUresult; exit status 1
+//   --touch               reads memory of the first device with a load of its own, as it may not on a GPU; prints
+//                         "touched" and the byte
 //   --hold                stays until its standard input ends, then uses the device once more and prints "still served"
 //                         or the CUresult
 #include <cstdio>
@@ -81,6 +83,16 @@ void Allocate(CUdevice device, size_t mib) {
   }
 }
 
+void Touch() {
+  CUcontext context = nullptr;
+  CUdeviceptr memory = 0;
+  Check(cuDevicePrimaryCtxRetain(&context, 0));
+  Check(cuCtxSetCurrent(context));
+  Check(cuMemAlloc_v2(&memory, 4096));
+  Check(cuMemsetD8_v2(memory, 42, 4096));
+  std::printf("touched %d\n", *reinterpret_cast<volatile unsigned char*>(memory + 100));
+}
+
 void Hold() {
   std::puts("holding");
   std::fflush(stdout);
@@ -96,7 +108,7 @@ void Hold() {
 
 int main(int argc, char** argv) {
   std::vector<size_t> mib;  // by device
-  bool hold = false, pin = false;
+  bool hold = false, pin = false, touch = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--setenv") == 0 && i + 1 < argc) {
       putenv(argv[++i]);
@@ -107,10 +119,13 @@ int main(int argc, char** argv) {
       }
     } else if (std::strcmp(argv[i], "--pin") == 0) {
       pin = true;
+    } else if (std::strcmp(argv[i], "--touch") == 0) {
+      touch = true;
     } else if (std::strcmp(argv[i], "--hold") == 0) {
       hold = true;
     } else {
-      std::fprintf(stderr, "usage: device_probe [--setenv NAME=VALUE] [--allocate MIB,...] [--pin] [--hold]\n");
+      std::fprintf(stderr,
+                   "usage: device_probe [--setenv NAME=VALUE] [--allocate MIB,...] [--pin] [--touch] [--hold]\n");
       return 3;
     }
   }
@@ -120,6 +135,7 @@ int main(int argc, char** argv) {
   for (CUdevice device = count; device-- > 0;) Describe(device);  // the first is current in the end
   for (size_t device = mib.size(); device-- > 0;) Allocate(static_cast<CUdevice>(device), mib[device]);
   if (pin) Pin();
+  if (touch) Touch();
   if (hold) Hold();
   return 0;
 }
