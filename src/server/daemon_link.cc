@@ -146,10 +146,18 @@ DaemonLink::~DaemonLink() {
   }
 }
 
-// A message that cannot be received (no memory, no descriptor left) is dropped; giving up the daemon would end all
-// clients.
 void DaemonLink::OnReadable() {
   spare_.Reset();
+  ReceiveOne();
+  spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
+  if (spare_) return;
+  os::AwaitClosed();  // the last one may be the connection of a refused client
+  spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
+}
+
+// A message that cannot be received (no memory, no descriptor left) is dropped; giving up the daemon would end all
+// clients. What is left of its descriptors is closed.
+void DaemonLink::ReceiveOne() {
   auto message = ipc::ReceiveMessage(socket_.get(), 0);
   if (!message && ++failures_ < kMostFailures) {
     log::Error("A message of the control daemon is lost: {}", message.error().text);
@@ -161,10 +169,6 @@ void DaemonLink::OnReadable() {
     if (auto handled = Handle(*message); !handled)
       server_->log().Warning(kCommands, "Request of the control daemon: {}", handled.error().text);
   }
-  spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
-  if (spare_) return;
-  os::AwaitClosed();  // the last one may be the connection of a refused client
-  spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
 }
 
 Status DaemonLink::Handle(ipc::Envelope& message) {

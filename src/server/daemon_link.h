@@ -40,6 +40,7 @@ class DaemonLink {
   void OnArrival();
   void Arrived(os::Fd socket);
   void OnReadable();
+  void ReceiveOne();
   Status Handle(ipc::Envelope& message);
   Status HandleAttach(ipc::Envelope& message);
   Status HandleQuery(const ipc::Envelope& message);
