@@ -78,6 +78,13 @@ struct Grid {
   std::span<const uint8_t> arguments;  // copied during Launch
 };
 
+// CUDA's stream priorities 0 (least) to -5 (most urgent), as queue indexes 5 to 0. Others count as the nearest.
+inline constexpr uint32_t kUrgencies = 6;
+inline uint32_t UrgencyOf(int32_t priority) {
+  constexpr int32_t kLeast = kUrgencies - 1;
+  return static_cast<uint32_t>(kLeast + std::clamp(priority, -kLeast, 0));
+}
+
 struct StreamOptions {
   uint32_t device = 0;
   uint32_t context = 0;

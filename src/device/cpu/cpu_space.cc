@@ -68,7 +68,7 @@ CpuSpace::CpuSpace(Window window, const wire::WindowShape& shape, const Limits& 
       memory_(window_.base(), shape, window_.file(), AccountsOf(devices), &host_, limits.memory_groups, sink,
               counters_.get()),
       modules_(source, &memory_, &host_, loaded_kernels),
-      engine_(this, sink, MostBacklog(host_bytes), &host_) {
+      engine_(this, sink, &CpuOperation::Make, MostBacklog(host_bytes), &host_) {
   for (uint32_t i = 0; i < devices.size(); ++i) parts_.push_back(std::make_unique<Part>(this, devices[i].get(), i));
   SetLimits(limits);
 }
@@ -102,11 +102,13 @@ void CpuSpace::DropWork(uint32_t device) {
 }
 
 void CpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
-  if (engine_.errands().empty() && !engine_.has_released()) return lock->unlock();
-  const Errands errands = std::move(engine_.errands());
+  if (errands_.empty() && !engine_.has_wakes() && !engine_.has_released()) return lock->unlock();
+  const Errands errands = std::move(errands_);
+  const Wakes wakes = engine_.TakeWakes();
   std::vector<Deferred> released = engine_.TakeReleased();
   lock->unlock();
-  errands.Run(sink_);
+  errands.Run();  // SMs first: their work should be under way when the woken clients compete for their cores
+  wakes.Run(sink_);
   if (released.empty()) return;
   const SmAbsence absence;
   for (const Deferred& item : released) {

@@ -12,13 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "device/common/stream_order/stream_engine.h"
 #include "device/common/window_arena.h"
 #include "device/cpu/condition_table.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/cpu_operation.h"
 #include "device/cpu/memory/device_heap.h"
 #include "device/cpu/memory/window_memory.h"
 #include "device/cpu/module_table.h"
-#include "device/cpu/stream/stream_engine.h"
 #include "device/device.h"
 
 namespace tutti::device::cpu {
@@ -78,7 +79,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   metrics::ClientCounters& counters(uint32_t device) override { return counters_[device]; }
 
   // For workers. The Space lives as long as the scheduler counts an SM for it.
-  void TaskDone(Operation* operation);
+  void TaskDone(CpuOperation* operation);
   void Fail(uint32_t device, Fault fault);
   const std::shared_ptr<const std::string>& label() const { return label_; }
 
@@ -106,7 +107,12 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
     int32_t error = 0;  // sticky; the Space's lock
   };
 
-  bool Start(Operation* operation) override;
+  Begun Start(Operation* operation) override;
+  // Its kernel's module may go.
+  void TaskOver(Operation* operation) override {
+    KernelInstance* const kernel = static_cast<CpuOperation*>(operation)->kernel;
+    if (kernel != nullptr) --kernel->in_streams;
+  }
   int32_t DeviceError(uint32_t device) const override { return parts_[device]->error; }
   uint32_t ValueOf(uint32_t device, uint64_t condition) const override {
     return conditions_.ValueOf(device, condition);
@@ -120,14 +126,15 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
                       void (*fill)(Operation*, uint64_t, uint64_t), uint64_t a, uint64_t b);
   Result<Operation*> NewConditionalOperation(Operation::Kind kind, uint32_t number, uint64_t ticket, Stream** stream);
   void CheckCondition(uint32_t device, uint64_t condition);
-  void EndTask(Operation* operation);
-  void PrepareTask(Operation* operation, const Stream& stream);
+  void EndTask(CpuOperation* operation);
+  Result<CpuOperation*> NewTask(uint64_t ticket, const Stream& stream, uint64_t argument_bytes = 0);
+  void PrepareTask(CpuOperation* operation, const Stream& stream);
   Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;
   bool WriteConstants(Transfer* transfer) const;
   Result<uint64_t> MakeRoomForCode();
   void FailLocked(uint32_t device, Fault fault);
   void DropWork(uint32_t device);
-  // Unlocks, then runs the deferred callbacks (Errands) and releases what was waiting to be freed.
+  // Unlocks, then runs the deferred callbacks (Errands, Wakes) and releases what was waiting to be freed.
   void UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock);
 
   const std::unique_ptr<metrics::ClientCounters[]> counters_;  // by device
@@ -143,6 +150,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
 
   std::mutex mutex_;
   StreamEngine engine_;
+  Errands errands_;
   uint64_t launched_ = 0;
 };
 

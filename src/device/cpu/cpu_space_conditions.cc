@@ -64,9 +64,10 @@ Status CpuSpace::BeginConditional(uint32_t number, uint64_t ticket, uint64_t con
   CheckCondition(stream->device, condition);
   operation->condition = condition;
   operation->conditional = kind;
-  PrepareTask(operation, *stream);
-  operation->task.transfer = {};
-  operation->task.total_blocks = 1;  // which does nothing
+  auto* const rest = static_cast<CpuOperation*>(operation);
+  PrepareTask(rest, *stream);
+  rest->task.transfer = {};
+  rest->task.total_blocks = 1;  // which does nothing
   engine_.Enqueue(stream, operation);
   UnlockAndRunDeferred(&lock);
   return {};

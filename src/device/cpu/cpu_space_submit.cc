@@ -44,7 +44,15 @@ Status CpuSpace::DestroyStream(uint32_t stream) {
   return engine_.Destroy(stream);
 }
 
-void CpuSpace::PrepareTask(Operation* operation, const Stream& stream) {
+Result<CpuOperation*> CpuSpace::NewTask(uint64_t ticket, const Stream& stream, uint64_t argument_bytes) {
+  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(Operation::Kind::kTask, ticket, argument_bytes));
+  auto* const task = static_cast<CpuOperation*>(operation);
+  PrepareTask(task, stream);
+  return task;
+}
+
+void CpuSpace::PrepareTask(CpuOperation* operation, const Stream& stream) {
+  operation->kernel = nullptr;
   Task& task = operation->task;
   task.operation = operation;
   task.share = &parts_[stream.device]->share;
@@ -102,8 +110,7 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     load_error = std::exchange(kernel->load_error, std::nullopt);
     if (!load_error) return tutti::Fail(kNotLoaded, "its code is to be loaded again");
   }
-  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(Operation::Kind::kTask, ticket, grid.arguments.size()));
-  PrepareTask(operation, *stream);
+  TUTTI_ASSIGN(CpuOperation* const operation, NewTask(ticket, *stream, grid.arguments.size()));
   Part& part = *parts_[stream->device];
   const Status valid = load_error          ? std::unexpected(*load_error)
                        : kernel != nullptr ? CheckLaunch(grid, *kernel, stream->device)
@@ -161,8 +168,7 @@ bool CpuSpace::WriteConstants(Transfer* transfer) const {
 Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyBody& copy) {
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
-  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(Operation::Kind::kTask, ticket));
-  PrepareTask(operation, *stream);
+  TUTTI_ASSIGN(CpuOperation* const operation, NewTask(ticket, *stream));
   uint64_t bad = 0;
   if (!operation->task.transfer.SetCopy(copy, memory_.base(), memory_.bytes(), &bad)) {
     FailLocked(stream->device, IllegalAddress("copy", bad));
@@ -180,8 +186,7 @@ Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
 Status CpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillBody& fill) {
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
-  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(Operation::Kind::kTask, ticket));
-  PrepareTask(operation, *stream);
+  TUTTI_ASSIGN(CpuOperation* const operation, NewTask(ticket, *stream));
   uint64_t bad = 0;
   if (!operation->task.transfer.SetFill(fill, memory_.base(), memory_.bytes(), &bad)) {
     FailLocked(stream->device, IllegalAddress("fill", bad));
@@ -250,31 +255,31 @@ Status CpuSpace::HostCallDone(uint32_t stream, uint64_t token) {
 }
 
 // The Space's lock is held.
-bool CpuSpace::Start(Operation* operation) {
-  Task& task = operation->task;
-  if (task.total_blocks == 0) return false;
+CpuSpace::Begun CpuSpace::Start(Operation* operation) {
+  Task& task = static_cast<CpuOperation*>(operation)->task;
+  if (task.total_blocks == 0) return Begun::kOver;
   if (task.is_kernel && task.kernel.cooperative) {
     // What %envreg1/2 point to: {u32 size, u32 barrier}, zero at the start.
     constexpr uint64_t kWorkspaceBytes = 256;
     const uint32_t device = operation->stream->device;
     const auto workspace =
         memory_.Allocate(device, wire::MemoryKind::kScratch, kWorkspaceBytes, 0, WindowMemory::Holder::kDevice);
-    if (!workspace) return false;  // only with a full window
+    if (!workspace) return Begun::kOver;  // only with a full window
     *reinterpret_cast<uint32_t*>(*workspace) = 2 * sizeof(uint32_t);
     task.kernel.cooperative_workspace = *workspace;
   }
-  engine_.errands().Add(parts_[operation->stream->device]->device->scheduler.Submit(&task));
-  return true;
+  errands_.Add(parts_[operation->stream->device]->device->scheduler.Submit(&task));
+  return Begun::kRuns;
 }
 
-void CpuSpace::EndTask(Operation* operation) {
+void CpuSpace::EndTask(CpuOperation* operation) {
   Task& task = operation->task;
   if (task.is_kernel && task.kernel.cooperative_workspace != 0)
     engine_.Release({.address = std::exchange(task.kernel.cooperative_workspace, 0), .kept = nullptr});
   engine_.TaskDone(operation);
 }
 
-void CpuSpace::TaskDone(Operation* operation) {
+void CpuSpace::TaskDone(CpuOperation* operation) {
   std::unique_lock lock(mutex_);
   EndTask(operation);
   UnlockAndRunDeferred(&lock);

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "device/compile/code_source.h"
+#include "device/cpu/kernel_instance.h"
 #include "device/cpu/memory/window_memory.h"
-#include "device/cpu/stream/kernel_instance.h"
 #include "device/device.h"
 #include "device/host_share.h"
 

@@ -16,7 +16,6 @@
 #include "device/cpu/cpu_space.h"
 #include "device/cpu/exec/fault_report.h"
 #include "device/cpu/schedule/sm_thread.h"
-#include "device/cpu/stream/operation.h"
 #include "os/thread.h"
 #include "os/time_slice.h"
 
@@ -80,7 +79,7 @@ void Worker::RunChunk(const Chunk& chunk) {
   Learn(chunk, result);
   if (trace_.enabled()) Record(chunk, result);
   CpuSpace* const space = chunk.task->share->space;
-  Operation* const operation = chunk.task->operation;
+  CpuOperation* const operation = chunk.task->operation;
   if (!scheduler_->Finish(scheduler_->sm(sm_), chunk, result)) return;  // the Space may be destroyed from here on
   space->TaskDone(operation);
   scheduler_->Release(scheduler_->sm(sm_));

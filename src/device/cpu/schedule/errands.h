@@ -1,5 +1,5 @@
-// Deferred callbacks: what remains to be done when a record has been submitted or completed, once no lock is held. SMs
-// to interrupt and to wake, a look to ask for, clients to wake.
+// Deferred callbacks: what remains to be done for SMs when a record has been submitted or completed, once no lock is
+// held. SMs to interrupt and to wake, a look to ask for.
 //
 // None of it may be done under a lock. A woken thread may get the core of the waker at once; if that held the Space's
 // lock, all who need it, an urgent kernel included, would wait for the kernel's scheduler (a lock convoy).
@@ -9,10 +9,6 @@
 #include <cstdint>
 
 #include "base/clock.h"
-
-namespace tutti::device {
-class Sink;
-}
 
 namespace tutti::guest {
 struct GuestThread;
@@ -39,16 +35,13 @@ class Errands {
   Errands(Errands&& other) noexcept;
 
   void Add(const RescheduleRequest& request);
-  void AddWake(uint32_t stream, Sink* sink);
-  bool empty() const { return request_count_ == 0 && wake_count_ == 0; }
+  bool empty() const { return request_count_ == 0; }
   // Call with no lock held.
-  void Run(Sink* sink) const;
+  void Run() const;
 
  private:
   std::array<RescheduleRequest, 4> requests_;
-  std::array<uint32_t, 8> wakes_;  // streams
   uint32_t request_count_ = 0;
-  uint32_t wake_count_ = 0;
 };
 
 }  // namespace tutti::device::cpu

@@ -9,14 +9,12 @@
 
 #include "device/common/cap.h"
 #include "device/cpu/schedule/task.h"
+#include "device/device.h"
 #include "metrics/client_counters.h"
 
 namespace tutti::device::cpu {
 
 class CpuSpace;
-
-// CUDA's stream priorities 0 (least) to -5 (most urgent), as queue indexes 5 to 0.
-inline constexpr uint32_t kUrgencies = 6;
 
 // Client priorities: each has a band of levels for its streams' priorities, so that everything of a normal client
 // precedes everything of one below normal. Level 0 is the most urgent.

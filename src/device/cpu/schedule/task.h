@@ -17,7 +17,7 @@ namespace tutti::device::cpu {
 
 struct SpaceShare;
 struct ContextCap;
-struct Operation;
+struct CpuOperation;
 
 // Learned behaviour of the blocks of one kind of work. Relaxed: estimates that several threads improve.
 struct BlockHabits {
@@ -66,7 +66,7 @@ struct TaskQueue {
 
 struct Task {
   // Constant while scheduled.
-  Operation* operation = nullptr;
+  CpuOperation* operation = nullptr;
   SpaceShare* share = nullptr;
   uint32_t urgency = 0;  // 0 is the most urgent: queue index
   uint32_t context = 0;  // of its stream

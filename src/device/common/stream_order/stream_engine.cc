@@ -1,4 +1,4 @@
-#include "device/cpu/stream/stream_engine.h"
+#include "device/common/stream_order/stream_engine.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,8 @@
 
 #include "base/clock.h"
 #include "cuda/result.h"
-#include "device/cpu/schedule/space_share.h"
-#include "device/cpu/stream/kernel_instance.h"
 
-namespace tutti::device::cpu {
+namespace tutti::device {
 
 StreamEngine::~StreamEngine() {
   for (auto& stream : streams_) {
@@ -33,8 +31,7 @@ Status StreamEngine::Create(uint32_t number, const StreamOptions& options) {
   stream->device = options.device;
   stream->context = options.context;
   stream->legacy = options.legacy;
-  const int32_t priority = std::clamp(options.priority, 1 - static_cast<int32_t>(kUrgencies), 0);
-  stream->urgency = static_cast<uint32_t>(static_cast<int32_t>(kUrgencies) - 1 + priority);
+  stream->urgency = UrgencyOf(options.priority);
   if (!options.non_blocking) {
     auto& group = groups_[{options.device, options.context}];
     if (group == nullptr) group = std::make_unique<ContextGroup>();
@@ -95,8 +92,8 @@ Result<Operation*> StreamEngine::NewOperation(Operation::Kind kind, uint64_t tic
   if (operation == nullptr) return Fail("the client's streams already hold as much unfinished work as they may");
   operation->kind = kind;
   operation->ticket = ticket;
+  operation->issued = operation->joined = false;
   operation->next = nullptr;
-  operation->kernel = nullptr;
   return operation;
 }
 
@@ -114,11 +111,23 @@ void StreamEngine::Enqueue(Stream* stream, Operation* operation) {
 
 void StreamEngine::TaskDone(Operation* operation) {
   Stream* const stream = operation->stream;
-  stream->state = Stream::State::kReady;
-  stream->walk.NoteTask();
-  if (!std::exchange(stream->rests, false)) Pass(stream);
+  const bool issued = operation->issued;
+  if (stream->issued != 0) Settle(stream, operation);
+  if (!issued) {
+    stream->state = Stream::State::kReady;
+    stream->walk.NoteTask();
+    if (!std::exchange(stream->rests, false)) Pass(stream);
+  }
   List(stream);
   Run();
+}
+
+// What is issued up to `last`, or before it, is done.
+void StreamEngine::Settle(Stream* stream, Operation* last) {
+  for (Operation* operation = stream->head; operation != stream->at; operation = operation->next) {
+    stream->issued -= std::exchange(operation->issued, false) ? 1 : 0;
+    if (operation == last) return;
+  }
 }
 
 void StreamEngine::HostCallDone(uint32_t number, uint64_t token) {
@@ -162,14 +171,15 @@ void StreamEngine::Run() {
 }
 
 void StreamEngine::Look(Stream* stream) {
+  if (stream->head != stream->at) CompleteWhatIsDone(stream);
+  if (stream->state == Stream::State::kDraining && stream->head == stream->at) stream->state = Stream::State::kReady;
   while (stream->at != nullptr && stream->state == Stream::State::kReady) {
     if (Rests(stream) || !Begin(stream, stream->at)) break;
     Pass(stream);
   }
   if (stream->progressed) {
     stream->progressed = false;
-    if (sink_ != nullptr && sink_->Completed(stream->number, stream->done_ticket))
-      errands_.AddWake(stream->number, sink_);
+    if (sink_ != nullptr && sink_->Completed(stream->number, stream->done_ticket)) wakes_.Add(stream->number, sink_);
   }
   if (stream->head == nullptr && stream->destroyed) Remove(stream);
 }
@@ -179,12 +189,12 @@ bool StreamEngine::Rests(Stream* stream) {
   Operation* const rest = stream->walk.Rest(stream->at);
   if (rest == nullptr || owner_->DeviceError(stream->device) != 0) return false;
   stream->state = Stream::State::kRunning;
-  stream->rests = owner_->Start(rest);
+  stream->rests = owner_->Start(rest) != Owner::Begun::kOver;
   if (!stream->rests) stream->state = Stream::State::kReady;
   return stream->rests;
 }
 
-// True if the record is over; else the stream's state says what it waits for.
+// True if the record is over, or issued; else the stream's state says what it waits for.
 bool StreamEngine::Begin(Stream* stream, Operation* operation) {
   if (operation->batch != nullptr && !stream->group->IsFirst(operation->batch)) {
     operation->batch->held.push_back(stream);
@@ -192,46 +202,72 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
     return false;
   }
   if (stream->walk.StepsOver(*operation)) return true;
-  const int32_t error = owner_->DeviceError(stream->device);
   switch (operation->kind) {
-    case Operation::Kind::kMark: return true;
+    case Operation::Kind::kTask: return BeginTask(stream, operation);
+    case Operation::Kind::kWait: return BeginWait(stream, operation);
+    case Operation::Kind::kMark:
     case Operation::Kind::kEvent:
-      if (operation->event != 0 && sink_ != nullptr) ReachEvent(operation->event, operation->ticket);
-      return true;
-    case Operation::Kind::kWait: {
-      Stream* const other =
-          operation->other_stream < streams_.size() ? streams_[operation->other_stream].get() : nullptr;
-      if (error != 0 || other == nullptr || other == stream || !other->HasUpTo(operation->other_ticket)) return true;
-      other->waiters.push_back({operation->other_ticket, stream->number, operation->ticket});
-      std::push_heap(other->waiters.begin(), other->waiters.end());
-      stream->state = Stream::State::kWaiting;
-      return false;
-    }
-    case Operation::Kind::kHostCall:
-      if (sink_ == nullptr) return true;
-      sink_->HostCallReached(stream->number, operation->token, error);
-      if (error != 0) return true;  // reported, but nothing waits for it
-      stream->state = Stream::State::kHostCall;
-      return false;
-    case Operation::Kind::kFree: released_.push_back({.address = operation->freed, .kept = nullptr}); return true;
-    case Operation::Kind::kConditionSet:
-      owner_->SetValueOf(stream->device, operation->condition, operation->number);
-      return true;
-    case Operation::Kind::kConditional:
-      operation->number = error != 0 ? ConditionalWalk::kNoBody
-                                     : ConditionalWalk::BodyFor(operation->conditional,
-                                                                owner_->ValueOf(stream->device, operation->condition));
-      return true;
+    case Operation::Kind::kFree:
     case Operation::Kind::kBody:
     case Operation::Kind::kConditionalEnd: return true;
-    case Operation::Kind::kTask:
-      if (error != 0) return true;
-      stream->state = Stream::State::kRunning;
-      if (owner_->Start(operation)) return false;
-      stream->state = Stream::State::kReady;
-      return true;
+    case Operation::Kind::kHostCall:
+    case Operation::Kind::kConditionSet:
+    case Operation::Kind::kConditional: break;
+  }
+  if (stream->head != stream->at && stream->walk.outside()) {
+    stream->state = Stream::State::kDraining;
+    return false;
+  }
+  const int32_t error = owner_->DeviceError(stream->device);
+  if (operation->kind == Operation::Kind::kHostCall) {
+    if (sink_ == nullptr) return true;
+    sink_->HostCallReached(stream->number, operation->token, error);
+    if (error != 0) return true;  // reported, but nothing waits for it
+    stream->state = Stream::State::kHostCall;
+    return false;
+  }
+  if (operation->kind == Operation::Kind::kConditionSet) {
+    owner_->SetValueOf(stream->device, operation->condition, operation->number);
+  } else {
+    operation->number = error != 0 ? ConditionalWalk::kNoBody
+                                   : ConditionalWalk::BodyFor(operation->conditional,
+                                                              owner_->ValueOf(stream->device, operation->condition));
   }
   return true;
+}
+
+bool StreamEngine::BeginTask(Stream* stream, Operation* operation) {
+  if (owner_->DeviceError(stream->device) != 0) return true;
+  stream->state = Stream::State::kRunning;
+  const Owner::Begun begun = owner_->Start(operation);
+  if (begun == Owner::Begun::kRuns || (begun == Owner::Begun::kIssued && !stream->walk.outside())) return false;
+  stream->state = Stream::State::kReady;
+  if (begun == Owner::Begun::kIssued) Issued(stream, operation);
+  return true;
+}
+
+bool StreamEngine::BeginWait(Stream* stream, Operation* operation) {
+  Stream* const other = operation->other_stream < streams_.size() ? streams_[operation->other_stream].get() : nullptr;
+  if (owner_->DeviceError(stream->device) != 0 || other == nullptr || other == stream ||
+      !other->HasUpTo(operation->other_ticket))
+    return true;
+  if (!other->HasToIssueUpTo(operation->other_ticket)) {
+    owner_->Join(operation, *other);
+    Issued(stream, operation);
+    operation->joined = true;
+    other->joined.push_back({operation->other_ticket, stream->number, operation->ticket});
+    std::push_heap(other->joined.begin(), other->joined.end());
+    return true;
+  }
+  other->waiters.push_back({operation->other_ticket, stream->number, operation->ticket});
+  std::push_heap(other->waiters.begin(), other->waiters.end());
+  stream->state = Stream::State::kWaiting;
+  return false;
+}
+
+void StreamEngine::Issued(Stream* stream, Operation* operation) {
+  operation->issued = true;
+  ++stream->issued;
 }
 
 // An event that was re-recorded, in a stream that is ahead, keeps the time of the later recording.
@@ -242,12 +278,33 @@ void StreamEngine::ReachEvent(uint32_t event, uint64_t ticket) {
   sink_->EventReached(event, NowNs());
 }
 
-// The stream's operation is over. A conditional node completes as a whole: what waits for a part of it, or frees what
-// it uses, must not go on while the stream may come back to it.
+// The stream's operation is over, or issued.
 void StreamEngine::Pass(Stream* stream) {
   stream->at = stream->walk.Pass(stream->at, owner_->DeviceError(stream->device) != 0);
+  CompleteWhatIsDone(stream);
+  if (!stream->waiters.empty()) WakeWaiters(stream);
+}
+
+// A conditional node completes as a whole: what waits for a part of it, or frees what it uses, must not go on while the
+// stream may come back to it.
+void StreamEngine::CompleteWhatIsDone(Stream* stream) {
   if (!stream->walk.outside()) return;
-  while (stream->head != stream->at) Complete(stream);
+  while (stream->head != stream->at && !stream->head->issued && JoinIsDone(*stream->head)) Complete(stream);
+}
+
+// The device may say that a wait is over before it says so of what that waited for. Clients see it the other way round.
+bool StreamEngine::JoinIsDone(const Operation& wait) const {
+  const Stream* const other = wait.joined ? streams_[wait.other_stream].get() : nullptr;
+  return other == nullptr || !other->HasUpTo(wait.other_ticket);
+}
+
+void StreamEngine::ListJoined(Stream* stream) {
+  auto& heap = stream->joined;
+  while (!heap.empty() && !stream->HasUpTo(heap.front().ticket)) {
+    if (Stream* const waiting = streams_[heap.front().stream].get(); waiting != nullptr) List(waiting);
+    std::pop_heap(heap.begin(), heap.end());
+    heap.pop_back();
+  }
 }
 
 void StreamEngine::Complete(Stream* stream) {
@@ -256,21 +313,27 @@ void StreamEngine::Complete(Stream* stream) {
   if (stream->head == nullptr) stream->tail = nullptr;
   stream->done_ticket = operation->ticket;
   stream->progressed = true;
+  if (operation->kind == Operation::Kind::kTask) {
+    owner_->TaskOver(operation);
+  } else if (operation->kind == Operation::Kind::kEvent) {
+    if (operation->event != 0 && sink_ != nullptr) ReachEvent(operation->event, operation->ticket);
+  } else if (operation->kind == Operation::Kind::kFree) {
+    released_.push_back({.address = operation->freed, .kept = nullptr});
+  }
   if (operation->batch != nullptr && stream->group->Leave(operation->batch)) {
     for (Stream* held : std::exchange(stream->group->batches.front().held, {})) {
       held->state = Stream::State::kReady;
       List(held);
     }
   }
-  if (operation->kernel != nullptr) --operation->kernel->in_streams;  // before its module may go
   deferred_.Leave(operation->generation, &released_);
   pool_.Put(operation);
-  if (!stream->waiters.empty()) WakeWaiters(stream);
+  if (!stream->joined.empty()) ListJoined(stream);
 }
 
 void StreamEngine::WakeWaiters(Stream* stream) {
   auto& heap = stream->waiters;
-  while (!heap.empty() && !stream->HasUpTo(heap.front().ticket)) {
+  while (!heap.empty() && !stream->HasToIssueUpTo(heap.front().ticket)) {
     const Stream::Waiter waiter = heap.front();
     std::pop_heap(heap.begin(), heap.end());
     heap.pop_back();
@@ -283,4 +346,4 @@ void StreamEngine::WakeWaiters(Stream* stream) {
   }
 }
 
-}  // namespace tutti::device::cpu
+}  // namespace tutti::device

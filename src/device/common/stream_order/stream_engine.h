@@ -1,9 +1,14 @@
-// Advances the streams of one Space: which record may start, what a finished one unblocks, what is reported when. Knows
-// nothing of SMs. Not thread-safe: the Space's lock is held around every call.
+// Advances the streams of one Space: which record may begin, what one that is done unblocks, what is reported when.
+// Knows nothing of the device. Not thread-safe: the Space's lock is held around every call.
 //
-// A record may start when it is first in its stream and, in the legacy order, its batch is first. Only the failure of a
+// A record may begin when it is next in its stream and, in the legacy order, its batch is first. Only the failure of a
 // device walks all streams. A wait can only name earlier records (later tickets are clamped to its own), so no client
 // can deadlock its streams.
+//
+// A device that keeps the order of a stream itself has tasks *issued* to it: what is behind them begins before they are
+// done, as long as it is for the device as well, or for nobody. So a wait for what is issued is the device's (Join).
+// What is decided or done here waits for the stream to be *done*: host calls, conditional nodes, the values of
+// conditions, and the other batch of a legacy order.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +19,34 @@
 
 #include "base/error.h"
 #include "device/common/deferred.h"
-#include "device/cpu/schedule/errands.h"
-#include "device/cpu/stream/context_group.h"
-#include "device/cpu/stream/operation.h"
-#include "device/cpu/stream/stream.h"
+#include "device/common/stream_order/context_group.h"
+#include "device/common/stream_order/operation.h"
+#include "device/common/stream_order/operation_pool.h"
+#include "device/common/stream_order/stream.h"
+#include "device/common/stream_order/wakes.h"
 #include "device/device.h"
 
-namespace tutti::device::cpu {
+namespace tutti::device {
 
 class StreamEngine {
  public:
   class Owner {
    public:
     virtual ~Owner() = default;
-    // The operation's task may run; calls TaskDone when it has. False: there is nothing to run, it is done.
-    virtual bool Start(Operation* operation) = 0;
+    // The operation's task may begin; TaskDone is called later, unless there is nothing to do.
+    enum class Begun : uint8_t {
+      kOver,  // there was nothing to do
+      kRuns,  // what is behind it waits for it
+      // The device runs what is issued in a stream in order, and TaskDone is called in that order. In a conditional
+      // node, to which the stream may come back, that is the same as kRuns.
+      kIssued,
+    };
+    virtual Begun Start(Operation* operation) = 0;
+    // The device is to hold up the stream of `operation`, a wait, until `other`'s tasks up to other_ticket are done,
+    // all of which are issued: it is issued, too. For owners that issue.
+    virtual void Join(Operation* /*operation*/, const Stream& /*other*/) {}
+    // A task is over, whether it has run or not: before anything that was deferred until then is released.
+    virtual void TaskOver(Operation* operation) = 0;
     // The value of a condition of the device; 0 if there is none.
     virtual uint32_t ValueOf(uint32_t device, uint64_t condition) const = 0;
     virtual void SetValueOf(uint32_t device, uint64_t condition, uint32_t value) = 0;
@@ -37,8 +55,8 @@ class StreamEngine {
   };
 
   // `most_backlog`: bound on what waits in its streams (wire/backlog.h), counted against `host`, which outlives it.
-  StreamEngine(Owner* owner, Sink* sink, uint32_t most_backlog, HostShare* host)
-      : owner_(owner), sink_(sink), pool_(most_backlog, host) {}
+  StreamEngine(Owner* owner, Sink* sink, OperationPool::Make make, uint32_t most_backlog, HostShare* host)
+      : owner_(owner), sink_(sink), pool_(make, most_backlog, host) {}
   ~StreamEngine();
 
   Status Create(uint32_t number, const StreamOptions& options);
@@ -52,6 +70,7 @@ class StreamEngine {
   // Fails if the backlog is full.
   Result<Operation*> NewOperation(Operation::Kind kind, uint64_t ticket, uint64_t argument_bytes = 0);
   void Enqueue(Stream* stream, Operation* operation);
+  // ... and whatever was issued in its stream before it.
   void TaskDone(Operation* operation);
   void HostCallDone(uint32_t number, uint64_t token);
   // The device has failed: completes all records that do not run.
@@ -65,8 +84,9 @@ class StreamEngine {
   std::vector<Deferred> TakeReleased() { return std::exchange(released_, {}); }
   bool has_released() const { return !released_.empty(); }
 
-  // Deferred callbacks (Errands): to run once the lock is released.
-  Errands& errands() { return errands_; }
+  // Sleepers to be woken once the lock is released.
+  Wakes TakeWakes() { return std::move(wakes_); }
+  bool has_wakes() const { return !wakes_.empty(); }
 
   // No more reports: the Space is being destroyed.
   void Mute() { sink_ = nullptr; }
@@ -77,10 +97,17 @@ class StreamEngine {
   void Look(Stream* stream);
   bool Rests(Stream* stream);
   bool Begin(Stream* stream, Operation* operation);
+  bool BeginTask(Stream* stream, Operation* operation);
+  bool BeginWait(Stream* stream, Operation* operation);
   void ReachEvent(uint32_t event, uint64_t ticket);
+  static void Issued(Stream* stream, Operation* operation);
+  static void Settle(Stream* stream, Operation* last);
   void Pass(Stream* stream);
+  void CompleteWhatIsDone(Stream* stream);
   void Complete(Stream* stream);
   void WakeWaiters(Stream* stream);
+  bool JoinIsDone(const Operation& wait) const;
+  void ListJoined(Stream* stream);
   void Remove(Stream* stream);
 
   Owner* const owner_;
@@ -91,9 +118,9 @@ class StreamEngine {
   DeferredRelease deferred_;
   std::vector<Deferred> released_;
   std::vector<uint64_t> event_tickets_;  // by event: of the recording whose time it has
-  Errands errands_;
+  Wakes wakes_;
   Stream* listed_head_ = nullptr;
   Stream* listed_tail_ = nullptr;
 };
 
-}  // namespace tutti::device::cpu
+}  // namespace tutti::device

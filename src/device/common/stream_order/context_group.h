@@ -10,9 +10,9 @@
 #include <deque>
 #include <vector>
 
-#include "device/cpu/stream/stream.h"
+#include "device/common/stream_order/stream.h"
 
-namespace tutti::device::cpu {
+namespace tutti::device {
 
 struct Batch {
   bool legacy = false;
@@ -41,4 +41,4 @@ struct ContextGroup {
   }
 };
 
-}  // namespace tutti::device::cpu
+}  // namespace tutti::device

@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "device/cpu/stream/operation.h"
+#include "device/common/stream_order/operation.h"
 #include "wire/ring_layout.h"
 
-namespace tutti::device::cpu {
+namespace tutti::device {
 
 class ConditionalWalk {
  public:
@@ -107,4 +107,4 @@ class ConditionalWalk {
   uint32_t steps_ = 0;  // since a task has run
 };
 
-}  // namespace tutti::device::cpu
+}  // namespace tutti::device

@@ -1,12 +1,12 @@
 // A stream's way through nodes within each other is the one that a recursion takes.
-#include "device/cpu/stream/conditional_walk.h"
+#include "device/common/stream_order/conditional_walk.h"
 
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <random>
 
-namespace tutti::device::cpu {
+namespace tutti::device {
 namespace {
 
 using Kind = Operation::Kind;
@@ -140,4 +140,4 @@ TEST(ConditionalWalk, RestsBetweenRecordsThatRunNothing) {
 }
 
 }  // namespace
-}  // namespace tutti::device::cpu
+}  // namespace tutti::device
