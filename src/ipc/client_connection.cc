@@ -101,27 +101,35 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd sock
   if (header.magic != wire::kChannelMagic || header.protocol_version != wire::kProtocolVersion) {
     return ConnectionFailed("the server's channel is of another version: install the same version on both sides");
   }
+  auto completions = os::Mapping::Shared(fds[wire::kWelcomeCompletionsFd].get(), sizeof(wire::Completions), false);
+  if (!completions) return ConnectionFailed(completions.error().text);
   // A forked child has no session; an inherited mapping would only keep the memory alive.
-  if (madvise(channel->data(), channel->size(), MADV_DONTFORK) != 0)
+  if (madvise(channel->data(), channel->size(), MADV_DONTFORK) != 0 ||
+      madvise(completions->data(), completions->size(), MADV_DONTFORK) != 0) {
     return ConnectionFailed(FailErrno("keeping the channel from children").error().text);
+  }
   auto window = ClientWindow::Map(header.window_base, std::move(fds[wire::kWelcomeWindowFd]), header.window);
   if (!window) {
     return Fail(kWindowTaken,
                 fmt::format("no room for the device window at {:#x}: {}", header.window_base, window.error().text));
   }
-  return std::unique_ptr<ClientConnection>(new ClientConnection(
-      std::move(socket), std::move(fds[wire::kWelcomeDoorbellFd]), std::move(*channel), std::move(*window)));
+  return std::unique_ptr<ClientConnection>(
+      new ClientConnection(std::move(socket), std::move(fds[wire::kWelcomeDoorbellFd]), std::move(*channel),
+                           std::move(*completions), std::move(*window)));
 }
 
-ClientConnection::ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, ClientWindow window)
+ClientConnection::ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, os::Mapping completions,
+                                   ClientWindow window)
     : socket_(std::move(socket)),
       doorbell_(std::move(doorbell)),
       channel_mapping_(std::move(channel)),
+      completions_mapping_(std::move(completions)),
       window_(std::move(window)),
       channel_(reinterpret_cast<wire::Channel*>(channel_mapping_.data())),
+      completions_(reinterpret_cast<const wire::Completions*>(completions_mapping_.data())),
       watch_(&channel_->header, socket_.get()),
       producer_(channel_, doorbell_.get(), &watch_),
-      waiter_(channel_, &producer_, &watch_),
+      waiter_(channel_, completions_, &producer_, &watch_),
       replies_(channel_, &producer_, &watch_) {}
 
 ClientConnection::~ClientConnection() = default;

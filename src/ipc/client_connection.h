@@ -48,6 +48,8 @@ class ClientConnection {
   uint64_t window_base() const { return header().window_base; }
   const wire::WindowShape& window_shape() const { return header().window; }
   RingProducer& producer() { return producer_; }
+  // What is done: for reading.
+  const wire::Completions& completions() const { return *completions_; }
   CompletionWaiter& waiter() { return waiter_; }
   ReplySlots& replies() { return replies_; }
   PeerWatch& watch() { return watch_; }
@@ -72,13 +74,15 @@ class ClientConnection {
   // (client_connection.cc).
   static Result<std::unique_ptr<ClientConnection>> TryAdopt(os::Fd socket, const wire::Hello& hello, int timeout_ms);
 
-  ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, ClientWindow window);
+  ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, os::Mapping completions, ClientWindow window);
 
   os::Fd socket_;
   os::Fd doorbell_;
   os::Mapping channel_mapping_;
+  os::Mapping completions_mapping_;
   ClientWindow window_;
   wire::Channel* channel_;
+  const wire::Completions* completions_;
   PeerWatch watch_;
   RingProducer producer_;
   CompletionWaiter waiter_;

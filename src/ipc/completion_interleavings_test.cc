@@ -1,5 +1,5 @@
 // Sleeping for a completion, in every order of steps: client threads as in completion_waiter.cc, the device's threads
-// as in server/channel_sink.cc (Completed, Wake), the word as in wire/channel_layout.h (StreamCompletion). No time
+// as in server/channel_sink.cc (Completed, Wake), the word as in wire/channel_layout.h (StreamSleepers). No time
 // limit helps: whoever is not woken sleeps for ever.
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ class Stream final : public Threads {
     }
   }
 
-  // StreamCompletion::Await
+  // StreamSleepers::Await
   void Await(uint64_t wanted) {
     uint64_t least = awaited_.load();
     while ((least == 0 || wanted < least) && !awaited_.compare_exchange_strong(least, wanted)) {
@@ -60,7 +60,7 @@ class Stream final : public Threads {
     if (sleepers) wake_.WakeAll();
   }
 
-  // StreamCompletion::TakeSleepers
+  // StreamSleepers::TakeSleepers
   bool TakeSleepers(uint64_t now_completed) {
     const uint64_t least = awaited_.load();
     if (least == 0 || now_completed < least) return false;

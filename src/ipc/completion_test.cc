@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -17,17 +18,19 @@ namespace {
 
 class CompletionTest : public ChannelTest {
  protected:
-  CompletionTest() : waiter_(channel_, &producer_, &watch_), replies_(channel_, &producer_, &watch_) {}
+  CompletionTest()
+      : waiter_(channel_, completions_.get(), &producer_, &watch_), replies_(channel_, &producer_, &watch_) {}
 
   // As the server does it.
   void Complete(uint32_t stream, uint64_t ticket) {
-    auto& word = channel_->streams[stream];
-    word.completed.store(ticket + 1, std::memory_order_seq_cst);
-    if (!word.TakeSleepers(ticket + 1)) return;
+    auto& sleepers = channel_->sleepers[stream];
+    completions_->streams[stream].completed.store(ticket + 1, std::memory_order_seq_cst);
+    if (!sleepers.TakeSleepers(ticket + 1)) return;
     ++wakes_;
-    os::FutexWake(&word.wake);
+    os::FutexWake(&sleepers.wake);
   }
 
+  const std::unique_ptr<wire::Completions> completions_ = std::make_unique<wire::Completions>();
   uint64_t wakes_ = 0;
   CompletionWaiter waiter_;
   ReplySlots replies_;
@@ -64,7 +67,7 @@ TEST_F(CompletionTest, NoSleeperMissesItsWake) {
 TEST_F(CompletionTest, WhatFinishesBeforeIsNoReasonToWake) {
   constexpr uint64_t kTickets = 50;
   std::thread sleeper([&] { EXPECT_EQ(waiter_.Wait(1, kTickets - 1), 0); });
-  while (channel_->streams[1].awaited.load() != kTickets) std::this_thread::yield();
+  while (channel_->sleepers[1].awaited.load() != kTickets) std::this_thread::yield();
   for (uint64_t ticket = 0; ticket < kTickets; ++ticket) Complete(1, ticket);
   sleeper.join();
   EXPECT_EQ(wakes_, 1u);
@@ -72,12 +75,12 @@ TEST_F(CompletionTest, WhatFinishesBeforeIsNoReasonToWake) {
 
 TEST_F(CompletionTest, WhoWaitsForLessIsWokenFirst) {
   std::thread later([&] { EXPECT_EQ(waiter_.Wait(1, 9), 0); });
-  while (channel_->streams[1].awaited.load() != 10) std::this_thread::yield();
+  while (channel_->sleepers[1].awaited.load() != 10) std::this_thread::yield();
   std::thread sooner([&] { EXPECT_EQ(waiter_.Wait(1, 4), 0); });
-  while (channel_->streams[1].awaited.load() != 5) std::this_thread::yield();
+  while (channel_->sleepers[1].awaited.load() != 5) std::this_thread::yield();
   Complete(1, 4);
   sooner.join();
-  while (channel_->streams[1].awaited.load() != 10) std::this_thread::yield();
+  while (channel_->sleepers[1].awaited.load() != 10) std::this_thread::yield();
   Complete(1, 9);
   later.join();
   EXPECT_EQ(wakes_, 2u);

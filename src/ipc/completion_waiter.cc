@@ -16,18 +16,18 @@ int32_t CompletionWaiter::Wait(uint32_t stream, uint64_t ticket) {
   producer_->Nudge();
   if (spin_.Spin(done)) return 0;
 
-  wire::StreamCompletion& word = streams_[stream];
+  wire::StreamSleepers& sleepers = sleepers_[stream];
   uint64_t sleep_ns = kFirstSleepNs;
   int32_t status = 0;
   for (;;) {
-    const uint32_t wake = word.wake.load(std::memory_order_seq_cst);
+    const uint32_t wake = sleepers.wake.load(std::memory_order_seq_cst);
     if (done()) break;
-    // seq_cst: pairs with the server's store of `completed` and its load of `awaited`.
-    word.Await(ticket + 1);
-    if (word.completed.load(std::memory_order_seq_cst) > ticket) break;
+    // seq_cst: pairs with the server's store of the word and its load of `awaited`.
+    sleepers.Await(ticket + 1);
+    if (words_[stream].completed.load(std::memory_order_seq_cst) > ticket) break;
     status = watch_->ended();
     if (status != 0) break;
-    if (os::FutexWait(&word.wake, wake, sleep_ns)) continue;
+    if (os::FutexWait(&sleepers.wake, wake, sleep_ns)) continue;
     // Timed out: the kernel runs long, a ring was lost, or the server has died.
     producer_->ForceBell();
     watch_->Check();

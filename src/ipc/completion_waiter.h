@@ -15,13 +15,14 @@ namespace tutti::ipc {
 // Thread-safe. Owns nothing.
 class CompletionWaiter {
  public:
-  CompletionWaiter(wire::Channel* channel, RingProducer* producer, PeerWatch* watch)
-      : streams_(channel->streams), producer_(producer), watch_(watch) {}
+  CompletionWaiter(wire::Channel* channel, const wire::Completions* completions, RingProducer* producer,
+                   PeerWatch* watch)
+      : words_(completions->streams), sleepers_(channel->sleepers), producer_(producer), watch_(watch) {}
 
   // Whether the record `ticket` of `stream`, and all before it in that stream, are done. One load.
   bool Done(uint32_t stream, uint64_t ticket) const {
     // Acquire: pairs with the server's store, so that what the work wrote into the window is seen.
-    if (streams_[stream].completed.load(std::memory_order_acquire) <= ticket) return false;
+    if (words_[stream].completed.load(std::memory_order_acquire) <= ticket) return false;
     producer_->AfterWhatWasSubmitted();  // by this process: a host function, and what follows it in its stream
     return true;
   }
@@ -35,7 +36,8 @@ class CompletionWaiter {
   int32_t Wait(uint32_t stream, uint64_t ticket);
 
  private:
-  wire::StreamCompletion* streams_;
+  const wire::Completions::Word* words_;
+  wire::StreamSleepers* sleepers_;
   RingProducer* producer_;
   PeerWatch* watch_;
   SpinBudget spin_;

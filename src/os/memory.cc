@@ -59,6 +59,15 @@ Result<Fd> CreateMemoryOf(std::string_view name, std::span<const uint8_t> bytes)
   return fd;
 }
 
+Result<Fd> CreateReadableMemory(std::string_view name, uint64_t bytes, Mapping* mine) {
+  TUTTI_ASSIGN(Fd fd, CreateUnsealed(name));
+  TUTTI_TRY(CheckLimit(bytes));
+  if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return FailErrno("ftruncate of shared memory");
+  TUTTI_ASSIGN(*mine, Mapping::Shared(fd.get(), bytes));
+  if (!Seal(fd, kSizeSeals | F_SEAL_FUTURE_WRITE)) TUTTI_TRY(Seal(fd, kSizeSeals));
+  return fd;
+}
+
 Result<uint64_t> SealedMemorySize(int fd) {
   const int seals = fcntl(fd, F_GET_SEALS);
   if (seals < 0 || (seals & kSizeSeals) != kSizeSeals) return Fail("descriptor is not size-sealed shared memory");

@@ -64,4 +64,8 @@ class Mapping {
   uint64_t bytes_ = 0;
 };
 
+// A memory file as CreateMemory's of `bytes` zeros that others can read and only this process writes: `mine` is its
+// mapping, and no other that can be written is ever made. Linux before 5.1 has no such files: there others can write.
+Result<Fd> CreateReadableMemory(std::string_view name, uint64_t bytes, Mapping* mine);
+
 }  // namespace tutti::os

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace tutti::os {
@@ -48,6 +49,27 @@ TEST(ConstantMemory, IsNoPipeAndNoOtherFile) {
   close(ends[1]);
   const Fd zeros(open("/dev/zero", O_RDONLY | O_CLOEXEC));
   EXPECT_FALSE(Mapping::Constant(zeros.get(), ~0ull));
+}
+
+// What a peer with the descriptor may try.
+TEST(ReadableMemory, IsReadByOthersAndWrittenByItsMakerAlone) {
+  Mapping mine;
+  const auto file = CreateReadableMemory("test", 8192, &mine);
+  ASSERT_TRUE(file) << file.error().text;
+  const auto theirs = Mapping::Shared(file->get(), 8192, false);
+  ASSERT_TRUE(theirs) << theirs.error().text;
+  mine.data()[5000] = 7;
+  EXPECT_EQ(theirs->data()[5000], 7);
+
+  EXPECT_FALSE(Mapping::Shared(file->get(), 8192));
+  EXPECT_NE(mprotect(theirs->data(), 8192, PROT_READ | PROT_WRITE), 0);
+  EXPECT_NE(madvise(theirs->data(), 8192, MADV_REMOVE), 0);
+  EXPECT_EQ(pwrite(file->get(), "x", 1, 5000), -1);
+  EXPECT_NE(fallocate(file->get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096, 4096), 0);
+  EXPECT_NE(ftruncate(file->get(), 0), 0);
+  const Fd again(open(("/proc/self/fd/" + std::to_string(file->get())).c_str(), O_RDWR | O_CLOEXEC));
+  EXPECT_FALSE(again && Mapping::Shared(again.get(), 8192));
+  EXPECT_EQ(theirs->data()[5000], 7);
 }
 
 }  // namespace

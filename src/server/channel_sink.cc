@@ -1,7 +1,6 @@
 #include "server/channel_sink.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "os/futex.h"
 
@@ -18,8 +17,8 @@ void Append(wire::TextFifo<kBytes>& fifo, uint64_t& produced, std::string_view t
   }
   const size_t at = produced % kBytes;
   const size_t first = std::min<size_t>(text.size(), kBytes - at);
-  std::memcpy(fifo.bytes + at, text.data(), first);
-  std::memcpy(fifo.bytes, text.data() + first, text.size() - first);
+  std::copy_n(text.begin(), first, fifo.bytes + at);
+  std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(first), text.size() - first, fifo.bytes);
   produced += text.size();
   // Pairs with the client's acquire.
   fifo.produced.store(produced, std::memory_order_release);
@@ -28,24 +27,23 @@ void Append(wire::TextFifo<kBytes>& fifo, uint64_t& produced, std::string_view t
 }  // namespace
 
 bool ChannelSink::Completed(uint32_t stream, uint64_t ticket) {
-  wire::StreamCompletion& word = channel_->streams[stream];
-  // seq_cst: pairs with a client that stores `awaited` and then re-checks `completed`. Its release also publishes what
+  // seq_cst: pairs with a client that stores `awaited` and then re-checks the word. Its release also publishes what
   // the work wrote.
-  word.completed.store(ticket + 1, std::memory_order_seq_cst);
-  return word.TakeSleepers(ticket + 1);
+  completions_->streams[stream].completed.store(ticket + 1, std::memory_order_seq_cst);
+  return channel_->sleepers[stream].TakeSleepers(ticket + 1);
 }
 
-void ChannelSink::Wake(uint32_t stream) { os::FutexWake(&channel_->streams[stream].wake); }
+void ChannelSink::Wake(uint32_t stream) { os::FutexWake(&channel_->sleepers[stream].wake); }
 
 void ChannelSink::StreamBegins(uint32_t stream, uint64_t ticket) {
-  channel_->streams[stream].completed.store(ticket, std::memory_order_seq_cst);
+  completions_->streams[stream].completed.store(ticket, std::memory_order_seq_cst);
   std::lock_guard lock(streams_mutex_);
   streams_.set(stream);
 }
 
 void ChannelSink::EventReached(uint32_t event, uint64_t now_ns) {
   // Release: the client reads it after it has seen the record's completion.
-  channel_->event_ns[event].store(now_ns, std::memory_order_release);
+  completions_->event_ns[event].store(now_ns, std::memory_order_release);
 }
 
 // --- host calls
@@ -150,8 +148,8 @@ void ChannelSink::End(int32_t status) {
   std::lock_guard lock(streams_mutex_);
   for (size_t stream = 0; stream < wire::kMaxStreams; ++stream) {
     if (!streams_.test(stream)) continue;
-    channel_->streams[stream].wake.fetch_add(1, std::memory_order_seq_cst);
-    os::FutexWake(&channel_->streams[stream].wake);
+    channel_->sleepers[stream].wake.fetch_add(1, std::memory_order_seq_cst);
+    os::FutexWake(&channel_->sleepers[stream].wake);
   }
 }
 

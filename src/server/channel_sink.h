@@ -18,7 +18,7 @@
 
 namespace tutti::server {
 
-// Thread-safe. The channel outlives it.
+// Thread-safe. Channel and completions outlive it.
 class ChannelSink final : public device::Sink {
  public:
   struct Hooks {
@@ -28,7 +28,8 @@ class ChannelSink final : public device::Sink {
     std::function<uint64_t(uint32_t device)> memory_changed;
   };
 
-  ChannelSink(wire::Channel* channel, Hooks hooks) : channel_(channel), hooks_(std::move(hooks)) {}
+  ChannelSink(wire::Channel* channel, wire::Completions* completions, Hooks hooks)
+      : channel_(channel), completions_(completions), hooks_(std::move(hooks)) {}
 
   bool Completed(uint32_t stream, uint64_t ticket) override;
   void Wake(uint32_t stream) override;
@@ -64,6 +65,7 @@ class ChannelSink final : public device::Sink {
   bool HostCallRoom() const;
 
   wire::Channel* channel_;
+  wire::Completions* completions_;
   Hooks hooks_;
 
   mutable std::mutex host_call_mutex_;

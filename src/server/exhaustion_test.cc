@@ -113,7 +113,7 @@ TEST(Exhaustion, AServerWithoutADescriptorTellsNewClientsAndKeepsOldOnes) {
   rlimit before{};
   prlimit(server.pid(), RLIMIT_NOFILE, nullptr, &before);
   const rlimit none{3, before.rlim_max};  // no number below that is free, whatever is closed
-  const rlimit just{server.OpenFiles(), before.rlim_max};
+  const rlimit just{server.FirstFreeFile(), before.rlim_max};
   for (const rlimit& limit : {just, none}) {
     prlimit(server.pid(), RLIMIT_NOFILE, &limit, nullptr);
     for (int i = 0; i < 3; ++i) {

@@ -394,7 +394,7 @@ TEST(Server, TwoHundredKillsLeaveNothingBehindAndHurtNobody) {
     EXPECT_EQ(AwaitClient(client.pid) == 0, !client.doomed);
   }
   ASSERT_TRUE(server.AwaitClientCount(1));
-  ASSERT_TRUE(Eventually([&] { return server.Mappings() == 2; })) << server.Mappings() << " mappings";
+  ASSERT_TRUE(Eventually([&] { return server.Mappings() == 3; })) << server.Mappings() << " mappings";
   ASSERT_EQ(Ping(*bystander), 0);
   EXPECT_LE(server.Threads(), 12u);
   bystander.reset();

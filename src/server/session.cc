@@ -56,7 +56,13 @@ Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services
   session->channel_ = reinterpret_cast<wire::Channel*>(session->channel_mapping_.data());
   session->FillChannel();
 
-  session->sink_ = std::make_unique<ChannelSink>(session->channel_, session->SinkHooks());
+  auto completions =
+      os::CreateReadableMemory("tutti-completions", sizeof(wire::Completions), &session->completions_mapping_);
+  if (!completions) return OutOfResources(completions.error());
+  session->completions_fd_ = std::move(*completions);
+  session->sink_ = std::make_unique<ChannelSink>(
+      session->channel_, reinterpret_cast<wire::Completions*>(session->completions_mapping_.data()),
+      session->SinkHooks());
   session->consumer_ = std::make_unique<ipc::RingConsumer>(session->channel_);
   session->PublishLimits();
   auto space = services.backend->CreateSpace(session->limits_, session->sink_.get(), Label(session->info_));
@@ -130,9 +136,10 @@ void Session::PublishLimits() {
 Status Session::Begin() {
   TUTTI_TRY(services_.watch->Add(this));
   watched_ = true;
-  const int fds[wire::kWelcomeFds] = {channel_fd_.get(), space_->window_fd(), doorbell_.get()};
+  const int fds[wire::kWelcomeFds] = {channel_fd_.get(), space_->window_fd(), doorbell_.get(), completions_fd_.get()};
   TUTTI_TRY(ipc::SendMessage(socket_->get(), wire::MessageKind::kWelcome, 0, ByteWriter(), fds));
   channel_fd_.Reset();
+  completions_fd_.Reset();
   return {};
 }
 

@@ -178,6 +178,8 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   os::Fd doorbell_;
   os::Fd channel_fd_;  // until the Welcome has been sent
   os::Mapping channel_mapping_;
+  os::Fd completions_fd_;  // until then, too
+  os::Mapping completions_mapping_;
   wire::Channel* channel_ = nullptr;
   std::unique_ptr<ChannelSink> sink_;
   std::unique_ptr<ipc::RingConsumer> consumer_;

@@ -32,16 +32,16 @@ enum class Doorbell : uint32_t {
   kArmed = 2,  // nobody polls: ring
 };
 
-// One stream's completion. A client that wants to sleep reads `wake`, lowers `awaited` to what it waits for, re-checks,
-// and waits on `wake`; the server stores `completed`, and if that is what is awaited or more it clears `awaited`,
-// increments `wake` and wakes the futex (seq_cst on both sides). So a sleeper costs one wake-up, however many records
-// finish before its own. A thread that is woken but waits for a later record registers again.
-struct alignas(64) StreamCompletion {
-  std::atomic<uint64_t> completed;  // ticket + 1 of the last finished record of this stream
-  std::atomic<uint64_t> awaited;  // the least `completed` that a sleeper waits for; 0: nobody sleeps
+// One stream's sleepers. A client that wants to sleep reads `wake`, lowers `awaited` to what it waits for, re-checks
+// the stream's completion word, and waits on `wake`; the server stores the completion word, and if that is what is
+// awaited or more it clears `awaited`, increments `wake` and wakes the futex (seq_cst on both sides). So a sleeper
+// costs one wake-up, however many records finish before its own. A thread that is woken but waits for a later record
+// registers again.
+struct alignas(64) StreamSleepers {
+  std::atomic<uint64_t> awaited;  // the least completion word that a sleeper waits for; 0: nobody sleeps
   std::atomic<uint32_t> wake;  // futex
 
-  // Called after storing `completed`. Returns whether sleepers must be woken.
+  // Called after storing the completion word. Returns whether sleepers must be woken.
   bool TakeSleepers(uint64_t now_completed) {
     const uint64_t least = awaited.load(std::memory_order_seq_cst);
     if (least == 0 || now_completed < least) return false;
@@ -55,7 +55,17 @@ struct alignas(64) StreamCompletion {
     }
   }
 };
-static_assert(sizeof(StreamCompletion) == 64);
+static_assert(sizeof(StreamSleepers) == 64);
+
+// In a memory file of its own, which the server, or its device, writes and clients can only read
+// (os::CreateReadableMemory): so what is done can be read there by whoever must not believe a client.
+struct Completions {
+  struct alignas(64) Word {
+    std::atomic<uint64_t> completed;  // ticket + 1 of the last finished record of this stream
+  };
+  Word streams[kMaxStreams];
+  alignas(4096) std::atomic<uint64_t> event_ns[kMaxEvents];  // NowNs() at which the event was reached
+};
 
 // kFree -> kPending by the client before it publishes the record; -> kPendingAsleep by a client that sleeps on `state`;
 // -> kDone by the server, with an exchange that shows whether to wake; -> kFree by the client when it has read the
@@ -134,8 +144,7 @@ struct Channel {
   alignas(4096) Slot ring[kRingSlots];
   alignas(4096) ReplySlot replies[kReplySlots];
   alignas(4096) HostCallQueue host_calls;
-  alignas(4096) StreamCompletion streams[kMaxStreams];
-  alignas(4096) std::atomic<uint64_t> event_ns[kMaxEvents];  // NowNs() at which the event was reached
+  alignas(4096) StreamSleepers sleepers[kMaxStreams];
   alignas(4096) PrintFifo print;
   alignas(4096) AssertFifo asserts;
 };

@@ -30,7 +30,7 @@ enum class MessageKind : uint16_t {
   // daemon -> shell
   kCommandReply = 3,
   // client <- server (or daemon, when it refuses)
-  kWelcome = 10,  // fds: channel, window, doorbell (eventfd)
+  kWelcome = 10,  // fds: channel, window, doorbell (eventfd), completions
   kRefuse = 11,
   // session socket
   kLoadModule = 20,  // fds: image (size-sealed memory file)
@@ -67,7 +67,8 @@ enum MessageFlags : uint32_t {
 inline constexpr size_t kWelcomeChannelFd = 0;  // memory file of sizeof(Channel) bytes
 inline constexpr size_t kWelcomeWindowFd = 1;  // memory file of ChannelHeader::window, to be mapped at window_base
 inline constexpr size_t kWelcomeDoorbellFd = 2;  // eventfd
-inline constexpr size_t kWelcomeFds = 3;
+inline constexpr size_t kWelcomeCompletionsFd = 3;  // memory file of sizeof(Completions) bytes, for reading
+inline constexpr size_t kWelcomeFds = 4;
 
 // What a client says about itself. None of it is trusted; identity comes from SO_PEERCRED.
 struct Hello {

@@ -120,7 +120,7 @@ int Event::Elapsed(const Event& start, const Event& end, float* milliseconds) {
   const StreamMark from = start.mark(), to = end.mark();
   if (!start.timed() || !end.timed() || from.slot == 0 || to.slot == 0) return cuda::CUDA_ERROR_INVALID_HANDLE;
   if (!from.Reached() || !to.Reached()) return cuda::CUDA_ERROR_NOT_READY;
-  const auto& times = Attachment::Get().channel().event_ns;
+  const auto& times = Attachment::Get().connection().completions().event_ns;
   const auto begin_ns = static_cast<int64_t>(times[start.time_slot_].load(std::memory_order_relaxed));
   const auto end_ns = static_cast<int64_t>(times[end.time_slot_].load(std::memory_order_relaxed));
   *milliseconds = static_cast<float>(static_cast<double>(end_ns - begin_ns) * 1e-6);

@@ -56,7 +56,7 @@ class Threads : public std::enable_shared_from_this<Threads> {
   void LookForValues();
   void ForgetValues();
   // The server orders the calls of one stream.
-  void* PlaceOf(const wire::HostCall& call) { return &attachment_.channel().streams[call.stream]; }
+  void* PlaceOf(const wire::HostCall& call) { return &attachment_.channel().sleepers[call.stream]; }
   void Answer(const wire::HostCall& call) {
     OrderedBefore(PlaceOf(call));
     attachment_.ring().Submit(wire::RecordKind::kHostCallDone, call.stream, wire::HostCallBody{.token = call.token});

@@ -86,7 +86,7 @@ class Client {
       const uint32_t event = stream * 100 + static_cast<uint32_t>(round) % 100;
       const uint64_t ticket = ring.Submit(RecordKind::kEventRecord, stream, wire::EventRecordBody{.event = event});
       EXPECT(connection_.waiter().Wait(stream, ticket) == 0);
-      EXPECT(connection_.channel().event_ns[event].load() != 0);
+      EXPECT(connection_.completions().event_ns[event].load() != 0);
       handed_over_.fetch_add(1, std::memory_order_acq_rel);
       ring.Submit(RecordKind::kFree, 0, wire::FreeBody{.address = memory.value[0]});
     }

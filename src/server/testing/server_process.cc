@@ -146,6 +146,16 @@ size_t ServerProcess::OpenFilesAtRest() const {
   }
   return most;
 }
+size_t ServerProcess::FirstFreeFile() {
+  const std::string files = "/proc/" + std::to_string(pid_) + "/fd/";
+  size_t number = 0;
+  for (int i = 0; i < 20; ++i) {
+    Clients();  // whatever was closed since the last message, the reserve moves there
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (number = 0; std::filesystem::is_symlink(files + std::to_string(number));) ++number;
+  }
+  return number;
+}
 size_t ServerProcess::Threads() const { return EntriesOf("/proc/" + std::to_string(pid_) + "/task"); }
 
 size_t ServerProcess::Mappings() const {

@@ -48,7 +48,9 @@ class ServerProcess {
   size_t OpenFiles() const;
   // ... when it is idle: while it handles a message of the daemon it has one less (its reserve).
   size_t OpenFilesAtRest() const;
-  size_t Mappings() const;  // of clients' windows and channels
+  // The lowest number that no file has when it is idle, its reserve below that: as a limit it leaves only the reserve.
+  size_t FirstFreeFile();
+  size_t Mappings() const;  // of clients' windows, channels and completions
   size_t Threads() const;
   size_t ResidentBytes() const;
   size_t Sleeps() const;  // of all its threads, since they started

@@ -137,9 +137,12 @@ constexpr RawAttack kAttacks[] = {
      }},
     {"completes_its_own_work", End::kNothing,
      [](Attacker& a) {
-       a.channel().streams[1].completed.store(~0ull);
+       auto& word = const_cast<wire::Completions::Word&>(a.connection().completions().streams[1]);
+       auto* const page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(&word) / 4096 * 4096);
+       if (mprotect(page, 4096, PROT_READ | PROT_WRITE) == 0) return a.Submit(RecordKind::kNone, 0), void();
+       a.channel().sleepers[1].awaited.store(~0ull);
        a.Mark();
-       a.channel().streams[1].completed.store(0);
+       a.channel().sleepers[1].awaited.store(1);
      }},
     {"takes_its_windows_pages_away", End::kNothing,
      [](Attacker& a) {
