@@ -261,8 +261,8 @@ class Backend {
   virtual std::span<const wire::DeviceInfo> devices() const = 0;
   // Of every client's window.
   virtual const wire::WindowShape& window() const = 0;
-  // Memory in use on a device now, by all Spaces. Thread-safe.
-  virtual uint64_t used_bytes(uint32_t device) const = 0;
+  // Of the memory in use on a device. Thread-safe.
+  virtual MemoryAccount& memory(uint32_t device) = 0;
 
   // With a window of zeros. A client that could not map the addresses of one Space is offered others by the next.
   // Fails with MPS_MAX_CLIENTS_REACHED if most_spaces() exist.
@@ -284,6 +284,9 @@ class Backend {
     std::function<void()> rang;  // after `woke`, if the epoll fd was readable: handle its events. Looking.
   };
   virtual void SetIdleWork(IdleWork work) = 0;
+
+  // Whether other servers use the devices as well, at the moment. Thread-safe.
+  virtual void SetHasPeers(bool) {}
 
   virtual void SetPolicy(Policy policy) = 0;
   virtual Policy policy() const = 0;

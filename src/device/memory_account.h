@@ -3,14 +3,20 @@
 // A group is a set of clients with one limit on their sum: a namespace's, a cgroup's. The device and all groups grant a
 // reservation together or not at all, under one lock: nothing ever exceeds a limit, and nothing is refused because of a
 // concurrent reservation that fails itself.
+//
+// The device may have other servers, with accounts of their own: what all of them have together never exceeds it. One
+// that is refused because another asks at the same moment tries again.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "device/memory_peers.h"
 
 namespace tutti::device {
 
@@ -36,29 +42,64 @@ class MemoryAccount {
   enum class Answer { kGranted, kDeviceFull, kGroupFull };
   // `groups` are of this device.
   Answer Reserve(uint64_t bytes, const MemoryGroups& groups) {
-    std::lock_guard lock(mutex_);
-    for (const auto& group : groups) {
-      if (!Fits(bytes, group->used_bytes, group->hard_bytes)) return Answer::kGroupFull;
+    for (int attempt = 1;; ++attempt) {
+      const Answer answer = TryReserve(bytes, groups);
+      if (answer != Answer::kDeviceFull || attempt == kMostAttempts || !OthersWereInTheWay(bytes)) return answer;
+      peers_->Pause();
     }
-    if (!Fits(bytes, used_bytes_, total_bytes_)) return Answer::kDeviceFull;
-    for (const auto& group : groups) group->used_bytes += bytes;
-    used_bytes_ += bytes;
-    return Answer::kGranted;
   }
   void Release(uint64_t bytes, const MemoryGroups& groups) {
     std::lock_guard lock(mutex_);
     for (const auto& group : groups) group->used_bytes -= bytes;
     used_bytes_ -= bytes;
+    if (peers_ != nullptr) peers_->Exchange(used_bytes_);
   }
 
+  // The device's other servers, from now on; null: none. Outlives the account, or leaves it before.
+  void Join(MemoryPeers* peers) {
+    std::lock_guard lock(mutex_);
+    peers_ = peers;
+    if (peers_ != nullptr) peers_->Exchange(used_bytes_);
+  }
+
+  // Of this process's clients, and of all of the device.
   uint64_t used_bytes() const { return used_bytes_; }
+  uint64_t device_bytes() const {
+    std::lock_guard lock(mutex_);
+    const uint64_t others = peers_ == nullptr ? 0 : peers_->bytes();
+    return std::min(total_bytes_, used_bytes_ + others);
+  }
   uint64_t total_bytes() const { return total_bytes_; }
 
  private:
+  static constexpr int kMostAttempts = 5;
+
   static bool Fits(uint64_t bytes, uint64_t used, uint64_t limit) { return used <= limit && bytes <= limit - used; }
 
+  Answer TryReserve(uint64_t bytes, const MemoryGroups& groups) {
+    std::lock_guard lock(mutex_);
+    for (const auto& group : groups) {
+      if (!Fits(bytes, group->used_bytes, group->hard_bytes)) return Answer::kGroupFull;
+    }
+    if (!Fits(bytes, used_bytes_, total_bytes_)) return Answer::kDeviceFull;
+    const uint64_t sum = used_bytes_ + bytes;
+    if (peers_ != nullptr && !Fits(peers_->Exchange(sum), sum, total_bytes_)) {
+      peers_->Exchange(used_bytes_);
+      return Answer::kDeviceFull;
+    }
+    for (const auto& group : groups) group->used_bytes += bytes;
+    used_bytes_ = sum;
+    return Answer::kGranted;
+  }
+  // Perhaps with a reservation that has failed as well.
+  bool OthersWereInTheWay(uint64_t bytes) const {
+    std::lock_guard lock(mutex_);
+    return peers_ != nullptr && Fits(bytes, used_bytes_, total_bytes_);
+  }
+
   const uint64_t total_bytes_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  MemoryPeers* peers_ = nullptr;
   std::atomic<uint64_t> used_bytes_{0};  // written under the lock
 };
 

@@ -59,12 +59,23 @@ Result<Fd> CreateMemoryOf(std::string_view name, std::span<const uint8_t> bytes)
   return fd;
 }
 
-Result<Fd> CreateReadableMemory(std::string_view name, uint64_t bytes, Mapping* mine) {
+Result<Fd> CreateMemoryForWriter(std::string_view name, uint64_t bytes) {
   TUTTI_ASSIGN(Fd fd, CreateUnsealed(name));
   TUTTI_TRY(CheckLimit(bytes));
   if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return FailErrno("ftruncate of shared memory");
+  if (fcntl(fd.get(), F_ADD_SEALS, kSizeSeals) != 0) return FailErrno("sealing shared memory");
+  return fd;
+}
+
+Status SealForReaders(const Fd& file) {
+  if (Seal(file, F_SEAL_FUTURE_WRITE)) return {};
+  return Seal(file, 0);
+}
+
+Result<Fd> CreateReadableMemory(std::string_view name, uint64_t bytes, Mapping* mine) {
+  TUTTI_ASSIGN(Fd fd, CreateMemoryForWriter(name, bytes));
   TUTTI_ASSIGN(*mine, Mapping::Shared(fd.get(), bytes));
-  if (!Seal(fd, kSizeSeals | F_SEAL_FUTURE_WRITE)) TUTTI_TRY(Seal(fd, kSizeSeals));
+  TUTTI_TRY(SealForReaders(fd));
   return fd;
 }
 

@@ -68,4 +68,9 @@ class Mapping {
 // mapping, and no other that can be written is ever made. Linux before 5.1 has no such files: there others can write.
 Result<Fd> CreateReadableMemory(std::string_view name, uint64_t bytes, Mapping* mine);
 
+// The same for a writer that is another process: the file, whose size is sealed; SealForReaders once that has mapped
+// it.
+Result<Fd> CreateMemoryForWriter(std::string_view name, uint64_t bytes);
+Status SealForReaders(const Fd& file);
+
 }  // namespace tutti::os

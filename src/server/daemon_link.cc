@@ -176,6 +176,7 @@ Status DaemonLink::Handle(ipc::Envelope& message) {
     case wire::MessageKind::kAttach: return HandleAttach(message);
     case wire::MessageKind::kServerQuery: return HandleQuery(message);
     case wire::MessageKind::kServerSet: return HandleSet(message);
+    case wire::MessageKind::kServerPeer: return HandlePeer(message);
     case wire::MessageKind::kTerminateClient: return HandleTerminate(message);
     case wire::MessageKind::kServerShutdown: return HandleShutdown(message);
     default:
@@ -215,6 +216,23 @@ Status DaemonLink::HandleSet(const ipc::Envelope& message) {
   ByteReader in(message.body);
   TUTTI_ASSIGN(const wire::ServerSet set, wire::GetServerSet(in));
   ReplyStatus(message.head.serial, set.what == wire::SettingKind::kLog ? TakeLog(message) : ApplySetting(set));
+  return {};
+}
+
+Status DaemonLink::HandlePeer(const ipc::Envelope& message) {
+  ByteReader in(message.body);
+  TUTTI_ASSIGN(const wire::ServerPeer peer, wire::GetServerPeer(in));
+  Status taken = TakePeer(peer, message.fds.empty() ? -1 : message.fds.front().get());
+  ReplyStatus(message.head.serial, taken);
+  return taken;
+}
+
+Status DaemonLink::TakePeer(const wire::ServerPeer& peer, int page) {
+  switch (peer.what) {
+    case wire::PeerKind::kOwn: return server_->peers().WriteTo(page);
+    case wire::PeerKind::kOther: return server_->peers().ReadFrom(peer.server, page);
+    case wire::PeerKind::kGone: server_->peers().Forget(peer.server); return {};
+  }
   return {};
 }
 

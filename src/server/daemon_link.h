@@ -48,6 +48,8 @@ class DaemonLink {
   Status HandleTerminate(const ipc::Envelope& message);
   Status HandleShutdown(const ipc::Envelope& message);
   Status ApplySetting(const wire::ServerSet& set);
+  Status HandlePeer(const ipc::Envelope& message);
+  Status TakePeer(const wire::ServerPeer& peer, int page);
   static Status TakeLog(const ipc::Envelope& message);
   void Reply(uint32_t serial, const wire::ServerReply& reply, int file = -1);
   void ReplyStatus(uint32_t serial, const Status& status);

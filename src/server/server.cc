@@ -74,6 +74,7 @@ Server::Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max
       mailbox_(std::move(mailbox)),
       watch_(std::move(watch)),
       backend_(std::move(backend)),
+      peers_(*backend_),
       exports_([this](int fd, std::function<void()> gone) { return Watch(fd, std::move(gone), 0); },
                [this](int fd) { Unwatch(fd); }, descriptors),
       loaders_("loader", kLoaders),
@@ -382,7 +383,7 @@ void Server::SpreadMemoryUse() {
   if (read(memory_timer_.get(), &expirations, sizeof expirations) != sizeof expirations) return;
   memory_dirty_.store(false, std::memory_order_release);
   for (uint32_t device = 0; device < backend_->devices().size(); ++device) {
-    const uint64_t used_bytes = backend_->used_bytes(device);
+    const uint64_t used_bytes = backend_->memory(device).device_bytes();
     for (const auto& [id, session] : sessions_) session->SetUsed(device, used_bytes);
   }
 }

@@ -22,6 +22,7 @@
 #include "server/mailbox.h"
 #include "server/memory_groups.h"
 #include "server/ring_watch.h"
+#include "server/server_peers.h"
 #include "server/session.h"
 #include "server/worker_pool.h"
 #include "wire/server_messages.h"
@@ -61,6 +62,7 @@ class Server {
   std::string RunningKernels();  // of all clients (running_kernels.h)
   const FaultLog& faults() const { return faults_; }
   LogBudget& log() { return log_; }
+  ServerPeers& peers() { return peers_; }
   size_t client_count() const { return sessions_.size(); }
   device::Backend& backend() { return *backend_; }
 
@@ -119,6 +121,7 @@ class Server {
   FaultLog faults_;
   LogBudget log_;  // for lines that clients cause, or their users through the daemon
   std::unique_ptr<device::Backend> backend_;
+  ServerPeers peers_;
   MemoryGroupTable groups_;
   ExportTable exports_;
   std::map<uint32_t, std::shared_ptr<Session>> sessions_;

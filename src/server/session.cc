@@ -83,7 +83,7 @@ ChannelSink::Hooks Session::SinkHooks() {
       .memory_changed =
           [this](uint32_t device) {
             services_.memory_changed(device);
-            return services_.backend->used_bytes(device);
+            return services_.backend->memory(device).device_bytes();
           },
   };
 }
@@ -119,7 +119,7 @@ void Session::FillChannel() {
   for (uint32_t device = 0; device < devices.size(); ++device) {
     if (IsWithheld(device)) continue;  // of which it learns nothing
     header.devices[device] = devices[device];
-    header.states[device].used_bytes.store(services_.backend->used_bytes(device), std::memory_order_relaxed);
+    header.states[device].used_bytes.store(services_.backend->memory(device).device_bytes(), std::memory_order_relaxed);
   }
   FillComputeModes(header);
 }

@@ -143,6 +143,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   Status HandleConditional(const wire::Untrusted<wire::RawRecord>& untrusted);
   Status HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleHostCall(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandleMemoryUse(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleAllocate(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleContextLimit(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleHeapLimit(const wire::Untrusted<wire::RawRecord>& record);

@@ -85,6 +85,7 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
       sink_->Reply(head.reply, word ? 0 : word.error().code, {word ? *word : 0, 0, 0, 0});
       return {};
     }
+    case RecordKind::kMemoryUse: return HandleMemoryUse(untrusted);
     case RecordKind::kNone: break;
   }
   return Fail("a record of unknown kind");
@@ -179,6 +180,14 @@ Status Session::HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& untru
                                                .legacy = (body.flags & wire::kStreamLegacy) != 0,
                                                .non_blocking = (body.flags & wire::kStreamNonBlocking) != 0}));
   sink_->StreamBegins(head.stream, head.ticket);
+  return {};
+}
+
+Status Session::HandleMemoryUse(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  TUTTI_ASSIGN(const wire::MemoryUseBody body,
+               wire::ValidateMemoryUse(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  TUTTI_TRY(MayUse(body.device));
+  sink_->Reply(untrusted.Unchecked().reply, 0, {services_.backend->memory(body.device).device_bytes(), 0, 0, 0});
   return {};
 }
 

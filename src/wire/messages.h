@@ -47,6 +47,7 @@ enum class MessageKind : uint16_t {
   kServerShutdown = 44,
   kServerSet = 45,  // live settings (percentage, memory limit, policy)
   kTerminateClient = 46,
+  kServerPeer = 47,  // fds: a page (wire/server_page.h)
 };
 
 struct MessageHead {

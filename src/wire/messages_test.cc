@@ -68,6 +68,7 @@ TEST(Messages, DaemonMessagesComeBack) {
   ExpectRoundTrip(ServerSet{.what = SettingKind::kMemoryLimit, .client = 3, .device = 1, .number = 9, .text = "x"},
                   GetServerSet);
   ExpectRoundTrip(TerminateClient{.client = 4}, GetTerminateClient);
+  ExpectRoundTrip(ServerPeer{.what = PeerKind::kOther, .server = 77}, GetServerPeer);
   ExpectRoundTrip(ServerShutdown{.force = true}, GetServerShutdown);
 }
 

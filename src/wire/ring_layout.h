@@ -64,6 +64,7 @@ enum class RecordKind : uint8_t {
   kMap = 37,  // shows memory at reserved addresses, or hides it
   kExport = 38,  // what names an allocation to other clients of the server
   kImport = 39,  // memory that another client has exported
+  kMemoryUse = 40,  // of a device, by all of the machine's clients, now
 };
 
 struct RecordHead {
@@ -246,6 +247,12 @@ struct ConditionCreateBody {
   uint32_t reserved;
 };
 // Reply: value[0] = what names it, here and for cudaGraphSetConditional; never used again.
+
+struct MemoryUseBody {
+  uint32_t device;
+  uint32_t reserved;
+};
+// Reply: value[0] = bytes, at most the device's.
 
 // 4 or 8 bytes at a multiple of that. Reply: value[0] = the word, before `add` is added to it.
 struct WordBody {

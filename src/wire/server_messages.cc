@@ -252,6 +252,20 @@ Result<ServerSet> GetServerSet(ByteReader& in) {
   return Finish(in, std::move(set), "ServerSet");
 }
 
+void Put(ByteWriter& out, const ServerPeer& peer) {
+  out.Put(static_cast<uint32_t>(peer.what));
+  out.Put(peer.server);
+}
+
+Result<ServerPeer> GetServerPeer(ByteReader& in) {
+  ServerPeer peer;
+  const auto what = in.Get<uint32_t>();
+  if (what > static_cast<uint32_t>(PeerKind::kGone)) return Fail("ServerPeer of an unknown kind");
+  peer.what = static_cast<PeerKind>(what);
+  peer.server = in.Get<uint32_t>();
+  return Finish(in, peer, "ServerPeer");
+}
+
 void Put(ByteWriter& out, const TerminateClient& request) { out.Put(request.client); }
 
 Result<TerminateClient> GetTerminateClient(ByteReader& in) {

@@ -3,6 +3,7 @@
 //   server ── ServerReady ──> daemon            when its devices are up or have failed, once to each daemon
 //   daemon ── Attach + client's connection ──> server     the server answers (Welcome or Refuse)
 //   daemon ── Query, Set, TerminateClient, Shutdown ──> server ── ServerReply (same serial) ──> daemon
+//   daemon ── ServerPeer + a server's page ──> server ── ServerReply ──> daemon
 //
 // Messages name a client by the server's number for it (ClientStatus::id), which is never reused. Process ids are for
 // display: clients in different PID namespaces may share one, and the id a client reports for itself is not trusted.
@@ -156,6 +157,20 @@ struct ServerSet {
 };
 void Put(ByteWriter& out, const ServerSet& set);
 Result<ServerSet> GetServerSet(ByteReader& in);
+
+// The servers of a daemon share the machine's devices: each tells the others what its clients have (server_page.h). A
+// server gets a page of its own to write first, then one of each other.
+enum class PeerKind : uint32_t {
+  kOwn = 0,  // fd 0: its own page, for writing
+  kOther = 1,  // fd 0: the page of the server `server`, for reading; in place of an earlier one
+  kGone = 2,  // that server has ended
+};
+struct ServerPeer {
+  PeerKind what = PeerKind::kOwn;
+  uint32_t server = 0;  // process id
+};
+void Put(ByteWriter& out, const ServerPeer& peer);
+Result<ServerPeer> GetServerPeer(ByteReader& in);
 
 // Answered when the client's session has ended; its calls fail with CUDA_ERROR_MPS_CLIENT_TERMINATED from then on.
 struct TerminateClient {

@@ -49,7 +49,8 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kMap:
     case RecordKind::kExport:
     case RecordKind::kImport:
-    case RecordKind::kImportDrop: return true;
+    case RecordKind::kImportDrop:
+    case RecordKind::kMemoryUse: return true;
     case RecordKind::kNone: return false;
   }
   return false;
@@ -260,6 +261,12 @@ Result<ResetBody> ValidateReset(const Untrusted<RawRecord>& untrusted, uint32_t 
 Result<ConditionCreateBody> ValidateConditionCreate(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
   const auto body = untrusted.Unchecked().body<ConditionCreateBody>();
   if (body.device >= device_count) return Fail(fmt::format("a condition on device {}", body.device));
+  return body;
+}
+
+Result<MemoryUseBody> ValidateMemoryUse(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
+  const auto body = untrusted.Unchecked().body<MemoryUseBody>();
+  if (body.device >= device_count) return Fail(fmt::format("the memory of device {}", body.device));
   return body;
 }
 

@@ -49,6 +49,7 @@ Result<MapBody> ValidateMap(const Untrusted<RawRecord>& record);
 Result<ExportBody> ValidateExport(const Untrusted<RawRecord>& record);
 ImportBody ValidateImport(const Untrusted<RawRecord>& record);
 ImportDropBody ValidateImportDrop(const Untrusted<RawRecord>& record);
+Result<MemoryUseBody> ValidateMemoryUse(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<ConditionCreateBody> ValidateConditionCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
 ConditionDestroyBody ValidateConditionDestroy(const Untrusted<RawRecord>& record);
 

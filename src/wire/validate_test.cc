@@ -37,7 +37,7 @@ bool HeadIsGood(RecordKind kind, uint32_t stream, uint16_t reply = 0) {
 TEST(ValidateHead, RefusesKindsThatDoNotExist) {
   int known = 0;
   for (int kind = 0; kind < 256; ++kind) known += HeadIsGood(static_cast<RecordKind>(kind), 1);
-  EXPECT_EQ(known, 29);
+  EXPECT_EQ(known, 30);
   EXPECT_FALSE(HeadIsGood(RecordKind::kNone, 1));
 }
 
@@ -57,8 +57,8 @@ TEST(ValidateHead, ReplySlotsLieInTheTable) {
   EXPECT_TRUE(HeadIsGood(RecordKind::kAllocate, 0, kReplySlots - 1));
   EXPECT_FALSE(HeadIsGood(RecordKind::kAllocate, 0, kReplySlots));
   EXPECT_FALSE(HeadIsGood(RecordKind::kPrepare, 0, 0xffff));
-  for (const RecordKind kind :
-       {RecordKind::kPrepare, RecordKind::kReset, RecordKind::kConditionCreate, RecordKind::kWord})
+  for (const RecordKind kind : {RecordKind::kPrepare, RecordKind::kReset, RecordKind::kConditionCreate,
+                                RecordKind::kWord, RecordKind::kMemoryUse})
     EXPECT_FALSE(HeadIsGood(kind, 0, kReplySlots)) << static_cast<int>(kind);
   EXPECT_TRUE(HeadIsGood(RecordKind::kMarker, 1, 0xffff)) << "is not answered";
 }
@@ -274,6 +274,14 @@ TEST(ValidateConditional, KindsExistAndEndsSayOneOfTwoThings) {
   };
   EXPECT_TRUE(device(1));
   EXPECT_FALSE(device(2));
+}
+
+TEST(ValidateMemoryUse, IsOfADeviceThatThereIs) {
+  const auto good = [](uint32_t device) {
+    return ValidateMemoryUse(Record(RecordKind::kMemoryUse, MemoryUseBody{.device = device}), 2).has_value();
+  };
+  EXPECT_TRUE(good(1));
+  EXPECT_FALSE(good(2));
 }
 
 TEST(ValidateHeapLimit, IsOfADeviceThatThereIs) {

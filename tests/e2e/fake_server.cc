@@ -88,6 +88,7 @@ class FakeServer {
         draining_ = true;
         if (wire::GetServerShutdown(in).value().force) clients_.clear();
         return;
+      case wire::MessageKind::kServerPeer: break;
       case wire::MessageKind::kServerQuery: return Answer(message, wire::GetServerQuery(in).value());
       case wire::MessageKind::kServerSet: {
         const auto set = wire::GetServerSet(in).value();

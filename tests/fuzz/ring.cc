@@ -28,6 +28,7 @@ void Validate(const tutti::wire::Untrusted<tutti::wire::RawRecord>& record) {
     case RecordKind::kConditional: (void)ValidateConditional(record); break;
     case RecordKind::kConditionalEnd: (void)ValidateConditionalEnd(record); break;
     case RecordKind::kConditionCreate: (void)ValidateConditionCreate(record, 1); break;
+    case RecordKind::kMemoryUse: (void)ValidateMemoryUse(record, 1); break;
     default: break;
   }
 }

@@ -45,6 +45,8 @@ class Device {
   Context& primary() const { return *primary_; }
 
  private:
+  uint64_t UsedBytes() const;  // of the device, by all clients
+
   inline static Device* devices_ = nullptr;
   inline static int count_ = 0;
 

@@ -84,8 +84,7 @@ void ClientBroker::Arrived(WaitingClient client) {
   }
   const auto plan = catalog_.PlanFor(client.route, client.peer.served_as);
   if (!plan) return Refuse(client, plan.error().code, plan.error().text);
-  if (ServerHandle* server = servers_.Current(plan->name);
-      server != nullptr && server->state() == ServerState::kActive) {
+  if (ServerHandle* server = servers_.Current(plan->name); server != nullptr && server->takes_clients()) {
     if (LeavesTooManyUntaken(*server)) {
       return Refuse(
           client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,

@@ -21,6 +21,7 @@ namespace {
 constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr uint64_t kStartPatienceNs = 30 * kSecondNs;
 constexpr uint64_t kEndPatienceNs = 2 * kSecondNs;
+constexpr uint64_t kHearPatienceNs = kSecondNs;  // of another server
 constexpr uint64_t kMostAnswerBytes = 16 << 20;  // the longest answer lists all clients
 
 // A transient failure of ours must not end the server and its clients.
@@ -213,11 +214,19 @@ void ServerHandle::KillAfter(uint64_t delay_ns) {
   });
 }
 
-void ServerHandle::SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns) {
+void ServerHandle::Introduce(const wire::ServerPeer& peer, os::Fd page, ReplyFunction reply) {
+  ByteWriter body;
+  wire::Put(body, peer);
+  std::vector<os::Fd> files;
+  files.push_back(std::move(page));
+  SendRequest(wire::MessageKind::kServerPeer, std::move(body), std::move(files), std::move(reply), kHearPatienceNs);
+}
+
+void ServerHandle::SendRequest(wire::MessageKind kind, ByteWriter body, std::vector<os::Fd> sent, ReplyFunction reply,
+                               uint64_t patience_ns) {
   if (!understands_)
     return reply(Fail(fmt::format("Server {} is not connected to this daemon: it ends with its last client", pid())));
   os::Fd file;
-  std::vector<os::Fd> sent;
   if (kind == wire::MessageKind::kServerQuery) {
     auto made = os::CreateMemoryToFill("tutti-answer");
     if (!made) return reply(std::unexpected(made.error()));

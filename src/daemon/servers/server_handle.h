@@ -56,8 +56,12 @@ class ServerHandle {
   void Ask(wire::MessageKind kind, const Body& body, ReplyFunction reply, uint64_t patience_ns = 5'000'000'000) {
     ByteWriter out;
     wire::Put(out, body);
-    SendRequest(kind, std::move(out), std::move(reply), patience_ns);
+    SendRequest(kind, std::move(out), {}, std::move(reply), patience_ns);
   }
+  // With the page that it says (introductions.h).
+  void Introduce(const wire::ServerPeer& peer, os::Fd page, ReplyFunction reply);
+  // It knows the other servers, and they know it: it takes clients.
+  void SetIntroduced() { introduced_ = true; }
 
   // Redirects its log to the file.
   void SetLog(os::Fd file);
@@ -89,6 +93,7 @@ class ServerHandle {
   // It can be told and asked. One that is not goes on with its clients, and can only be killed.
   bool connected() const { return understands_; }
   ServerState state() const { return state_; }
+  bool takes_clients() const { return state_ == ServerState::kActive && introduced_; }
   bool stopping() const { return stopping_; }
   const std::string& failure() const { return failure_; }
   const std::vector<wire::ServedDevice>& devices() const { return devices_; }
@@ -104,7 +109,8 @@ class ServerHandle {
     TimerId patience;
     os::Fd file;  // of a query: for a reply too long for a packet
   };
-  void SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns);
+  void SendRequest(wire::MessageKind kind, ByteWriter body, std::vector<os::Fd> files, ReplyFunction reply,
+                   uint64_t patience_ns);
   void ReceivedReply(ipc::Envelope message);
   void Answer(uint32_t serial, Result<wire::ServerReply> body);
   void Received(ipc::Envelope message);
@@ -131,6 +137,7 @@ class ServerHandle {
   WatchId process_watch_ = 0;
   TimerId kill_timer_ = 0;
   ServerState state_ = ServerState::kInitializing;
+  bool introduced_ = false;
   bool stopping_ = false;
   bool forced_ = false;
   bool killed_ = false;

@@ -40,7 +40,8 @@ ServerTable::ServerTable(EventLoop& loop, control::Places places, const Defaults
       defaults_(defaults),
       log_(log),
       most_servers_(MostServersOfAParty()),
-      end_with_us_(end_with_us) {}
+      end_with_us_(end_with_us),
+      introductions_(loop) {}
 
 uint64_t BackOffNs(uint32_t failures) {
   if (failures <= 1) return 0;
@@ -192,10 +193,12 @@ void ServerTable::Add(std::unique_ptr<ServerHandle> server) {
   // One that was adopted, and whose number is free before its end has been heard of.
   if (const auto ended = servers_.find(handle->pid()); ended != servers_.end()) {
     ended->second->GiveUpRequests();
+    introductions_.Forget(handle->pid());
     RemoveRendezvous(places_, ended->second->rendezvous());
   }
   servers_[handle->pid()] = std::move(server);
   handle->Start([this, handle] { Reported(*handle); }, [this, handle](int status) { Exited(*handle, status); });
+  if (handle->state() == ServerState::kActive && handle->connected()) introductions_.Introduce(*handle, [] {});
   if (observer_.changed) observer_.changed();
 }
 
@@ -224,6 +227,11 @@ void ServerTable::Reported(ServerHandle& server) {
   }
   if (server.state() == ServerState::kActive && server.connected())
     log_.Info(server.started_for(), "NEW SERVER {}: Ready", server.pid());
+  if (!server.connected()) return Introduced(server);
+  introductions_.Introduce(server, [this, &server] { Introduced(server); });
+}
+
+void ServerTable::Introduced(ServerHandle& server) {
   if (!server.stopping()) return observer_.ready(server);
   if (observer_.changed) observer_.changed();
   if (server.adopted()) Replace(server.plan(), server.started_for());
@@ -253,6 +261,7 @@ void ServerTable::Exited(ServerHandle& server, int status) {
   if (status != 0 && !unheard) CountFailure(name, NowNs() - server.started_ns() < kLivedLongNs);
   if (status == 0) back_off_.erase(name);
   RemoveRendezvous(places_, server.rendezvous());
+  introductions_.Forget(pid);
   servers_.erase(pid);
   if (observer_.changed) observer_.changed();
   if (status != 0 && was_serving && !closed_) {

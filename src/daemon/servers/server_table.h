@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/log_budget.h"
+#include "daemon/servers/introductions.h"
 #include "daemon/servers/server_handle.h"
 
 namespace tutti::daemon {
@@ -86,6 +87,7 @@ class ServerTable {
   Result<LaunchedServer> LaunchWithPlace(const ServerPlan& plan, const std::string& party);
   void Add(std::unique_ptr<ServerHandle> server);
   void Reported(ServerHandle& server);
+  void Introduced(ServerHandle& server);
   void Replace(const ServerPlan& plan, const std::string& party);
   void Exited(ServerHandle& server, int status);
   void CountFailure(const std::string& name, bool quick);
@@ -101,6 +103,7 @@ class ServerTable {
   bool closed_ = false;
   std::optional<std::vector<std::pair<ServerPlan, std::string>>> put_off_;  // with the party
   std::map<pid_t, std::unique_ptr<ServerHandle>> servers_;
+  Introductions introductions_;
   std::map<std::string, BackOff> back_off_;
 };
 

@@ -63,7 +63,7 @@ class CpuBackend final : public Backend {
 
   std::span<const wire::DeviceInfo> devices() const override { return infos_; }
   const wire::WindowShape& window() const override { return window_; }
-  uint64_t used_bytes(uint32_t device) const override { return devices_[device]->account.used_bytes(); }
+  MemoryAccount& memory(uint32_t device) override { return devices_[device]->account; }
 
   Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view label) override {
     TUTTI_ASSIGN(Window window, windows_.Create());
@@ -80,6 +80,10 @@ class CpuBackend final : public Backend {
     idle_.has_work.store(true, std::memory_order_release);
     devices_[0]->scheduler.gate().Advance();
     devices_[0]->scheduler.gate().WakeAll();  // so that sleepers arm the bells
+  }
+
+  void SetHasPeers(bool peers) override {
+    for (auto& device : devices_) device->scheduler.SetSharesCores(peers);
   }
 
   void SetPolicy(Policy policy) override {

@@ -119,7 +119,7 @@ TEST(LimitsStress, EveryLimitChangesAtRandomWhileResultsStayRight) {
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();
-  for (uint32_t device = 0; device < kDevices; ++device) EXPECT_EQ(backend->used_bytes(device), 0u);
+  for (uint32_t device = 0; device < kDevices; ++device) EXPECT_EQ(backend->memory(device).used_bytes(), 0u);
   for (const auto& group : groups) EXPECT_EQ(group->used_bytes, 0u);
 }
 

@@ -233,8 +233,8 @@ TEST(Stress, ManyClientsManyStreams) {
   for (std::thread& thread : threads) thread.join();
   stop = true;
   policies.join();
-  EXPECT_EQ(backend->used_bytes(0), 0u);
-  EXPECT_EQ(backend->used_bytes(1), 0u);
+  EXPECT_EQ(backend->memory(0).used_bytes(), 0u);
+  EXPECT_EQ(backend->memory(1).used_bytes(), 0u);
 }
 
 }  // namespace

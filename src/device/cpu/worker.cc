@@ -76,6 +76,7 @@ void Worker::RunChunk(const Chunk& chunk) {
   NoteHeld();
   if (guest_.WasToldTo(guest::StopReason::kTimeLimit)) ReportTimeLimit(chunk);
   result.end_ns = NowNs();
+  result.stolen_ns = StolenFrom(chunk, result.end_ns);
   Learn(chunk, result);
   if (trace_.enabled()) Record(chunk, result);
   CpuSpace* const space = chunk.task->share->space;
@@ -83,6 +84,17 @@ void Worker::RunChunk(const Chunk& chunk) {
   if (!scheduler_->Finish(scheduler_->sm(sm_), chunk, result)) return;  // the Space may be destroyed from here on
   space->TaskDone(operation);
   scheduler_->Release(scheduler_->sm(sm_));
+}
+
+// One that was shorter has hardly lost its core: whoever gets that keeps it for longer.
+uint64_t Worker::StolenFrom(const Chunk& chunk, uint64_t now_ns) {
+  constexpr uint64_t kShortNs = 200'000;
+  const uint64_t wall_ns = now_ns - chunk.begin_ns;
+  if (!scheduler_->shares_cores()) {
+    stolen_.Forget();
+    return 0;
+  }
+  return wall_ns < kShortNs ? 0 : std::min(stolen_.Take(now_ns), wall_ns);
 }
 
 // Call it while the client's blocks count as running: once the client has ended, nobody looks at this SM any more.
@@ -223,7 +235,9 @@ void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
   // The first device alone serves the doorbells: one ring should wake one worker, not one of every device.
   const bool serves = device_ == 0 && idle_->has_work.load(std::memory_order_acquire);
   if (serves && idle_->work.arm && idle_->work.arm()) return;
+  const uint64_t sleeps_at_ns = NowNs();
   const IdleGate::Woken woken = scheduler_->gate().Sleep(seen, retry_at_ns, !scheduler_->restricted());
+  stolen_.Slept(NowNs() - sleeps_at_ns);
   if (!serves) return;
   if (idle_->work.woke) idle_->work.woke();
   if (woken.by_doorbell) ServeDoorbells();

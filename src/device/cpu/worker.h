@@ -10,6 +10,7 @@
 #include "device/cpu/exec/block_pool.h"
 #include "device/cpu/idle_work.h"
 #include "device/cpu/schedule/scheduler.h"
+#include "device/cpu/stolen_time.h"
 #include "guest/exec/guest_thread.h"
 
 namespace tutti::device::cpu {
@@ -28,6 +29,7 @@ class Worker {
   void Loop();
   void RunChunk(const Chunk& chunk);
   void NoteHeld();
+  uint64_t StolenFrom(const Chunk& chunk, uint64_t now_ns);
   ChunkResult RunBlocks(const Chunk& chunk);
   bool PrepareBlock(const Chunk& chunk, uint64_t index);
   bool RunBlock(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result);
@@ -54,6 +56,7 @@ class Worker {
   guest::BlockRun* run_ = nullptr;    // for the next block that begins
   uint32_t generation_ = 0;  // of the pool, when it last freed what run_ holds
   bool holds_much_ = false;    // run_ does, and the pool has been told
+  StolenTime stolen_;
   uint64_t spin_ns_ = 20'000;  // adapted to how soon work comes
   std::atomic<bool> stopping_{false};
   std::thread thread_;

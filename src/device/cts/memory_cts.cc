@@ -33,10 +33,10 @@ TEST_F(Conformance, OnlyTheBeginningOfAnAllocationCanBeFreedAndOnlyOnce) {
 
 TEST_F(Conformance, MemoryInUseIsReported) {
   Client client(backend_.get());
-  const uint64_t before = backend_->used_bytes(0);
+  const uint64_t before = backend_->memory(0).used_bytes();
   const uint64_t address = client.Allocate(4 * kMiB);
   EXPECT_EQ(client.sink().memory_used(0), 4 * kMiB);
-  EXPECT_EQ(backend_->used_bytes(0), before + 4 * kMiB);
+  EXPECT_EQ(backend_->memory(0).used_bytes(), before + 4 * kMiB);
   ASSERT_TRUE(client.space().Free(address));
   EXPECT_EQ(client.sink().memory_used(0), 0u);
   EXPECT_EQ(client.space().counters(0).Get(metrics::Counter::memory_bytes), 0u);

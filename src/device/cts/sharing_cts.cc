@@ -47,7 +47,7 @@ TEST_F(Conformance, AWishForAddressesIsFollowedIfTheyAreFree) {
 }
 
 TEST_F(Conformance, ASpaceSeesWhatAnotherSharesAndKeepsIt) {
-  const uint64_t before = backend_->used_bytes(0);
+  const uint64_t before = backend_->memory(0).used_bytes();
   Client giver(backend_.get()), taker(backend_.get());
   const uint64_t memory = giver.Allocate(kMiB), secret = giver.Allocate(kMiB);
   giver.Write(memory, std::vector<uint8_t>(kMiB, 1));
@@ -63,11 +63,11 @@ TEST_F(Conformance, ASpaceSeesWhatAnotherSharesAndKeepsIt) {
   taker.Write(at, std::vector<uint8_t>(100, 2));
   EXPECT_EQ(taker.Read(at + 100, kMiB - 100), std::vector<uint8_t>(kMiB - 100, 1));
   giver.Destroy();
-  EXPECT_EQ(backend_->used_bytes(0), before + kMiB) << "what is held counts";
+  EXPECT_EQ(backend_->memory(0).used_bytes(), before + kMiB) << "what is held counts";
   EXPECT_EQ(taker.Read(at + 100, kMiB - 100), std::vector<uint8_t>(kMiB - 100, 1));
   shared.reset();
   ASSERT_TRUE(taker.space().Free(at));
-  EXPECT_EQ(backend_->used_bytes(0), before);
+  EXPECT_EQ(backend_->memory(0).used_bytes(), before);
 }
 
 TEST_F(Conformance, SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits) {

@@ -44,7 +44,7 @@ class NullBackend final : public Backend {
 
   std::span<const wire::DeviceInfo> devices() const override { return {&info_, 1}; }
   const wire::WindowShape& window() const override { return kNullWindow; }
-  uint64_t used_bytes(uint32_t) const override { return account_.used_bytes(); }
+  MemoryAccount& memory(uint32_t) override { return account_; }
 
   Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view) override {
     TUTTI_ASSIGN(Window window, windows_.Create());

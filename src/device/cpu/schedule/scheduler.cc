@@ -309,7 +309,7 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     std::lock_guard lock(mutex_);
     Task* const task = chunk.task;
     SpaceShare* const share = sm.share;
-    const uint64_t ran_ns = result.end_ns - sm.begin_ns;
+    const uint64_t wall_ns = result.end_ns - sm.begin_ns, ran_ns = wall_ns - std::min(wall_ns, result.stolen_ns);
     policy_->Charge(share, static_cast<int64_t>(ran_ns) - static_cast<int64_t>(sm.estimate_ns));
     Spend(sm, ran_ns, result.end_ns);
     CountWanted(share, result.end_ns);

@@ -57,6 +57,7 @@ struct ChunkResult {
   bool yielded = false;           // ... it waits for memory that others write
   uint64_t seen_ended = 0;        //     and looked for it last when so many blocks of its task had ended
   uint64_t end_ns = 0;
+  uint64_t stolen_ns = 0;  // of its time the core ran others (stolen_time.h)
 };
 
 // A share's limits on one device.
@@ -86,6 +87,10 @@ class Scheduler {
   SmState& sm(uint32_t index) { return sm_states_[index]; }
 
   void SetPolicy(Policy policy);
+  // Other servers' SMs use the same cores: an SM's time is the time that it has had its core. (Where SMs share cores
+  // among themselves it is wall time all the same.)
+  void SetSharesCores(bool shares) { shares_cores_.store(shares && sms() <= cores_, std::memory_order_relaxed); }
+  bool shares_cores() const { return shares_cores_.load(std::memory_order_relaxed); }
 
   void AddShare(SpaceShare* share);
   void RemoveShare(SpaceShare* share);  // it is quiet (WaitQuiet)
@@ -202,6 +207,7 @@ class Scheduler {
   std::vector<Task*> unparked_;  // UnparkOneOfEach's
   uint32_t since_parked_ = 0;  // chunks
   std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint
+  std::atomic<bool> shares_cores_{false};
   std::atomic<uint32_t> restricted_{0};  // shares that may not use all SMs; likewise
   IdleGate gate_;
   Ticker* const ticker_;

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "device/cpu/schedule/fair_policy.h"
+#include "device/cpu/stolen_time.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -44,10 +45,11 @@ class SchedulerTest : public testing::Test {
     uint32_t seen;
     return scheduler_.Take(scheduler_.sm(sm), &chunks_[sm], &seen, &retry_at_ns_) ? chunks_[sm].task : nullptr;
   }
-  bool Finish(uint32_t sm, uint64_t ran_ns = 1000) {
+  bool Finish(uint32_t sm, uint64_t ran_ns = 1000, uint64_t stolen_ns = 0) {
     const Chunk& chunk = chunks_[sm];
-    const bool done = scheduler_.Finish(scheduler_.sm(sm), chunk,
-                                        {.finished = chunk.count, .end_ns = scheduler_.sm(sm).begin_ns + ran_ns});
+    const bool done = scheduler_.Finish(
+        scheduler_.sm(sm), chunk,
+        {.finished = chunk.count, .end_ns = scheduler_.sm(sm).begin_ns + ran_ns, .stolen_ns = stolen_ns});
     if (done) scheduler_.Release(scheduler_.sm(sm));
     return done;
   }
@@ -78,6 +80,34 @@ TEST_F(SchedulerTest, GivesOutEveryBlockOnceAndReportsTheEnd) {
   }
   EXPECT_TRUE(done);
   EXPECT_EQ(next, 1000u);
+}
+
+TEST_F(SchedulerTest, WhileOthersHaveTheCoreAClientSpendsNothing) {
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  for (const bool stolen : {false, true}) {
+    SpaceShare* const share = NewShare(10);
+    Submit(share, 2);
+    habits_.ns = 1'000'000;
+    ASSERT_TRUE(Take(0));
+    Finish(0, kSecondNs, stolen ? kSecondNs : 0);
+    EXPECT_EQ(share->cap.throttled(), !stolen);
+    scheduler_.RemoveShare(share);
+  }
+}
+
+TEST(StolenTime, IsWallTimeOfNeitherWorkNorSleep) {
+  constexpr auto kWhile = std::chrono::milliseconds(20);
+  constexpr uint64_t kMostNs = 10'000'000;  // of processor time to sleep for a while
+  StolenTime time;
+  time.Take(NowNs());
+  std::this_thread::sleep_for(kWhile);  // as if another thread had the core
+  EXPECT_GE(time.Take(NowNs()), std::chrono::nanoseconds(kWhile).count() - kMostNs);
+  const uint64_t begin_ns = NowNs();
+  std::this_thread::sleep_for(kWhile);
+  const uint64_t slept_ns = NowNs() - begin_ns;
+  time.Slept(slept_ns);
+  const uint64_t now_ns = NowNs();
+  EXPECT_LE(time.Take(now_ns), now_ns - begin_ns - slept_ns + kMostNs);
 }
 
 TEST_F(SchedulerTest, BlocksGivenBackAreGivenOutAgain) {

@@ -1,0 +1,110 @@
+#include "server/server_peers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace tutti::server {
+namespace {
+
+constexpr size_t kMostOwn = 4;  // who has not heard of any of the last four daemons will hear of no other
+
+wire::ServerPage* PageOf(const os::Mapping& mapping) { return reinterpret_cast<wire::ServerPage*>(mapping.data()); }
+
+// Whatever is there is mapped only if it cannot shrink.
+Result<os::Mapping> MapPage(int file, bool writable) {
+  TUTTI_ASSIGN(const uint64_t bytes, os::SealedMemorySize(file));
+  if (bytes != sizeof(wire::ServerPage)) return Fail("a server's page of another version");
+  return os::Mapping::Shared(file, bytes, writable);
+}
+
+}  // namespace
+
+ServerPeers::ServerPeers(device::Backend& backend) : backend_(backend), used_bytes_(backend.devices().size()) {
+  for (uint32_t device = 0; device < used_bytes_.size(); ++device) {
+    devices_.push_back(std::make_unique<OfDevice>(this, device));
+    backend_.memory(device).Join(devices_.back().get());
+  }
+}
+
+ServerPeers::~ServerPeers() {
+  for (uint32_t device = 0; device < devices_.size(); ++device) backend_.memory(device).Join(nullptr);
+}
+
+Status ServerPeers::WriteTo(int page) {
+  TUTTI_ASSIGN(os::Mapping mapping, MapPage(page, true));
+  wire::ServerPage* const own = PageOf(mapping);
+  const auto devices = backend_.devices();
+  std::lock_guard lock(mutex_);
+  own->device_count = static_cast<uint32_t>(std::min<size_t>(devices.size(), wire::kMaxDevices));
+  for (uint32_t device = 0; device < own->device_count; ++device) {
+    std::ranges::copy(devices[device].uuid, own->devices[device].uuid);
+    own->devices[device].used_bytes.store(used_bytes_[device], std::memory_order_relaxed);
+  }
+  own->written.store(1, std::memory_order_seq_cst);
+  if (own_.size() == kMostOwn) own_.erase(own_.begin());
+  own_.push_back(std::move(mapping));
+  return {};
+}
+
+Status ServerPeers::ReadFrom(uint32_t server, int page) {
+  Other other;
+  TUTTI_ASSIGN(other.mapping, MapPage(page, false));
+  if (other.page()->written.load(std::memory_order_acquire) == 0) return Fail("a server's page that is not written");
+  const uint32_t count = std::min(other.page()->device_count, wire::kMaxDevices);
+  for (const wire::DeviceInfo& device : backend_.devices()) {
+    std::optional<uint32_t>& place = other.places.emplace_back();
+    for (uint32_t i = 0; i < count && !place; ++i) {
+      if (std::memcmp(device.uuid, other.page()->devices[i].uuid, sizeof device.uuid) == 0) place = i;
+    }
+  }
+  std::lock_guard lock(mutex_);
+  others_.insert_or_assign(server, std::move(other));
+  backend_.SetHasPeers(true);
+  return {};
+}
+
+void ServerPeers::Forget(uint32_t server) {
+  std::lock_guard lock(mutex_);
+  others_.erase(server);
+  backend_.SetHasPeers(!others_.empty());
+}
+
+// seq_cst: two that exchange at once cannot both miss each other.
+uint64_t ServerPeers::Exchange(uint32_t device, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  used_bytes_[device] = bytes;
+  if (device < wire::kMaxDevices) {
+    for (const os::Mapping& own : own_) PageOf(own)->devices[device].used_bytes.store(bytes, std::memory_order_seq_cst);
+  }
+  return Sum(device);
+}
+
+uint64_t ServerPeers::OthersHave(uint32_t device) const {
+  std::lock_guard lock(mutex_);
+  return Sum(device);
+}
+
+// What one says beyond what the device has is not believed.
+uint64_t ServerPeers::Sum(uint32_t device) const {
+  const uint64_t most = backend_.devices()[device].total_bytes;
+  uint64_t sum = 0;
+  for (const auto& [server, other] : others_) {
+    if (!other.places[device]) continue;
+    const uint64_t says = other.page()->devices[*other.places[device]].used_bytes.load(std::memory_order_seq_cst);
+    sum += std::min(says, most - std::min(most, sum));
+  }
+  return sum;
+}
+
+void ServerPeers::OfDevice::Pause() {
+  constexpr uint64_t kLeastNs = 10'000, kMostNs = 100'000;
+  const uint64_t random = NowNs() * 0x9e3779b97f4a7c15 >> 32;  // nobody gains by knowing it
+  std::this_thread::sleep_for(std::chrono::nanoseconds(kLeastNs + random % (kMostNs - kLeastNs)));
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,67 @@
+// The machine's other servers, as the daemon introduces them: what each says that its clients have of every device
+// (wire/server_page.h). So the servers keep to the device's memory together, with no message on the way of an
+// allocation, and whether there is a daemon or not.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "device/memory_peers.h"
+#include "os/memory.h"
+#include "wire/server_page.h"
+
+namespace tutti::server {
+
+// Its accounts join it, and leave it when it ends. Thread-safe.
+class ServerPeers {
+ public:
+  // `backend` outlives it.
+  explicit ServerPeers(device::Backend& backend);
+  ~ServerPeers();
+  ServerPeers(const ServerPeers&) = delete;
+
+  // A page to write from now on. Earlier ones, of daemons before, go on being written for those that know no other.
+  Status WriteTo(int page);
+  // The page of a server, which is hostile; in place of an earlier one.
+  Status ReadFrom(uint32_t server, int page);
+  void Forget(uint32_t server);
+
+ private:
+  class OfDevice final : public device::MemoryPeers {
+   public:
+    OfDevice(ServerPeers* peers, uint32_t device) : peers_(peers), device_(device) {}
+    uint64_t Exchange(uint64_t bytes) override { return peers_->Exchange(device_, bytes); }
+    uint64_t bytes() const override { return peers_->OthersHave(device_); }
+    void Pause() override;
+
+   private:
+    ServerPeers* const peers_;
+    const uint32_t device_;
+  };
+  struct Other {
+    os::Mapping mapping;
+    std::vector<std::optional<uint32_t>> places;  // in its page, of each of our devices
+
+    const wire::ServerPage* page() const { return reinterpret_cast<const wire::ServerPage*>(mapping.data()); }
+  };
+  uint64_t Exchange(uint32_t device, uint64_t bytes);
+  uint64_t OthersHave(uint32_t device) const;
+  uint64_t Sum(uint32_t device) const;  // the lock is held
+
+  device::Backend& backend_;
+  std::vector<std::unique_ptr<OfDevice>> devices_;
+
+  mutable std::mutex mutex_;
+  std::vector<os::Mapping> own_;  // the latest last
+  std::vector<uint64_t> used_bytes_;  // by device, as said
+  std::map<uint32_t, Other> others_;  // by process id
+};
+
+}  // namespace tutti::server
