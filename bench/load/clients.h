@@ -13,7 +13,11 @@ struct ClientSpec {
   std::string arguments;                   // "hog 2 500 8"
   double percentage = 100;                 // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE
   bool below_normal = false;               // CUDA_MPS_CLIENT_PRIORITY=1
+  uint32_t uid = 0;  // runs as this user, whose server is another one; 0: the caller's. Needs root (MayBeOthers)
 };
+
+// Whether clients can run as other users: they find program and daemon.
+bool MayBeOthers();
 
 class Clients {
  public:
