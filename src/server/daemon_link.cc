@@ -232,6 +232,7 @@ Status DaemonLink::TakePeer(const wire::ServerPeer& peer, int page) {
     case wire::PeerKind::kOwn: return server_->peers().WriteTo(page);
     case wire::PeerKind::kOther: return server_->peers().ReadFrom(peer.server, page);
     case wire::PeerKind::kGone: server_->peers().Forget(peer.server); return {};
+    case wire::PeerKind::kSettled: server_->peers().WriteToLatest(); return {};
   }
   return {};
 }

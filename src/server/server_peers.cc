@@ -51,6 +51,11 @@ Status ServerPeers::WriteTo(int page) {
   return {};
 }
 
+void ServerPeers::WriteToLatest() {
+  std::lock_guard lock(mutex_);
+  if (!own_.empty()) own_.erase(own_.begin(), own_.end() - 1);
+}
+
 Status ServerPeers::ReadFrom(uint32_t server, int page) {
   Other other;
   TUTTI_ASSIGN(other.mapping, MapPage(page, false));

@@ -29,6 +29,8 @@ class ServerPeers {
 
   // A page to write from now on. Earlier ones, of daemons before, go on being written for those that know no other.
   Status WriteTo(int page);
+  // No longer to earlier ones.
+  void WriteToLatest();
   // The page of a server, which is hostile; in place of an earlier one.
   Status ReadFrom(uint32_t server, int page);
   void Forget(uint32_t server);

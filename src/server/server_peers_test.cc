@@ -97,6 +97,9 @@ TEST_F(TwoServers, GoOnWithNewPagesAndOld) {
   EXPECT_EQ(two_.memory().device_bytes(), 2000u);
   ASSERT_TRUE(two_.peers.ReadFrom(1, page.get()));
   EXPECT_EQ(two_.memory().device_bytes(), 2000u);
+  one_.peers.WriteToLatest();
+  one_.memory().Release(2000, {});
+  EXPECT_EQ(two_.memory().device_bytes(), 0u);
 }
 
 // What a server's user may have put there.

@@ -260,7 +260,7 @@ void Put(ByteWriter& out, const ServerPeer& peer) {
 Result<ServerPeer> GetServerPeer(ByteReader& in) {
   ServerPeer peer;
   const auto what = in.Get<uint32_t>();
-  if (what > static_cast<uint32_t>(PeerKind::kGone)) return Fail("ServerPeer of an unknown kind");
+  if (what > static_cast<uint32_t>(PeerKind::kSettled)) return Fail("ServerPeer of an unknown kind");
   peer.what = static_cast<PeerKind>(what);
   peer.server = in.Get<uint32_t>();
   return Finish(in, peer, "ServerPeer");

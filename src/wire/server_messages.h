@@ -164,6 +164,7 @@ enum class PeerKind : uint32_t {
   kOwn = 0,  // fd 0: its own page, for writing
   kOther = 1,  // fd 0: the page of the server `server`, for reading; in place of an earlier one
   kGone = 2,  // that server has ended
+  kSettled = 3,  // all others read its latest page: it need not write earlier ones
 };
 struct ServerPeer {
   PeerKind what = PeerKind::kOwn;

@@ -53,7 +53,16 @@ void Introductions::Mapped(pid_t pid) {
     newcomer.awaited.insert(other);
     Tell(*known.server, newcomer);
   }
-  if (newcomer.awaited.empty()) FinishAfter(pid, 0);
+  if (newcomer.awaited.empty()) Settle(pid);
+}
+
+// All others have answered, or have ended.
+void Introductions::Settle(pid_t pid) {
+  const Known& known = known_[pid];
+  if (known.page && known.known_to_all && known.server->connected())
+    known.server->Ask(wire::MessageKind::kServerPeer, wire::ServerPeer{.what = wire::PeerKind::kSettled},
+                      [](const auto&) {});
+  FinishAfter(pid, 0);
 }
 
 void Introductions::Tell(ServerHandle& listener, const Known& other) {
@@ -61,13 +70,14 @@ void Introductions::Tell(ServerHandle& listener, const Known& other) {
   os::Fd page = Copy(other.page);
   if (!page) return log::Warning("Server {} does not count the memory of server {}: no descriptor is left", by, of);
   listener.Introduce({.what = wire::PeerKind::kOther, .server = static_cast<uint32_t>(of)}, std::move(page),
-                     [this, of, by](const auto&) { Confirmed(of, by); });
+                     [this, of, by](const auto& reply) { Confirmed(of, by, reply && reply->body.status == 0); });
 }
 
-void Introductions::Confirmed(pid_t pid, pid_t by) {
+void Introductions::Confirmed(pid_t pid, pid_t by, bool knows) {
   const auto found = known_.find(pid);
-  if (found == known_.end() || found->second.awaited.erase(by) == 0 || !found->second.awaited.empty()) return;
-  FinishAfter(pid, 0);
+  if (found == known_.end() || found->second.awaited.erase(by) == 0) return;
+  found->second.known_to_all &= knows;
+  if (found->second.awaited.empty()) Settle(pid);
 }
 
 // In place of an earlier end. Not at once: who calls may be in the middle of the server's end.
@@ -92,7 +102,7 @@ void Introductions::Forget(pid_t pid) {
       known.server->Ask(wire::MessageKind::kServerPeer,
                         wire::ServerPeer{.what = wire::PeerKind::kGone, .server = static_cast<uint32_t>(pid)},
                         [](const auto&) {});
-    if (known.awaited.erase(pid) == 1 && known.awaited.empty()) FinishAfter(other, 0);
+    if (known.awaited.erase(pid) == 1 && known.awaited.empty()) Settle(other);
   }
 }
 

@@ -33,13 +33,15 @@ class Introductions {
     ServerHandle* server;
     os::Fd page;  // sealed; none before the server has mapped it
     std::set<pid_t> awaited;  // others, which have not confirmed that they know it
+    bool known_to_all = true;  // but for these
     std::function<void()> done;  // none when it was called
     uint64_t number = 0;  // of the introduction: a server may report twice
     TimerId timer = 0;
   };
   void Mapped(pid_t pid);
   void Tell(ServerHandle& listener, const Known& other);
-  void Confirmed(pid_t pid, pid_t by);
+  void Confirmed(pid_t pid, pid_t by, bool knows);
+  void Settle(pid_t pid);
   void FinishAfter(pid_t pid, uint64_t delay_ns);
 
   EventLoop& loop_;
