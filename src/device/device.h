@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "device/fault.h"
 #include "device/memory_account.h"
+#include "device/time_peers.h"
 #include "metrics/client_counters.h"
 #include "module/module_index.h"
 #include "wire/channel_layout.h"
@@ -285,8 +286,9 @@ class Backend {
   };
   virtual void SetIdleWork(IdleWork work) = 0;
 
-  // Whether other servers use the devices as well, at the moment. Thread-safe.
-  virtual void SetHasPeers(bool) {}
+  // Other servers use the device as well, from now on; null: none. Outlives the backend, or leaves it before.
+  // Thread-safe.
+  virtual void ShareTime(uint32_t /*device*/, TimePeers*) {}
 
   virtual void SetPolicy(Policy policy) = 0;
   virtual Policy policy() const = 0;

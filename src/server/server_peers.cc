@@ -11,6 +11,7 @@
 namespace tutti::server {
 namespace {
 
+constexpr double kThousandths = 1000;
 constexpr size_t kMostOwn = 4;  // who has not heard of any of the last four daemons will hear of no other
 
 wire::ServerPage* PageOf(const os::Mapping& mapping) { return reinterpret_cast<wire::ServerPage*>(mapping.data()); }
@@ -32,7 +33,10 @@ ServerPeers::ServerPeers(device::Backend& backend) : backend_(backend), used_byt
 }
 
 ServerPeers::~ServerPeers() {
-  for (uint32_t device = 0; device < devices_.size(); ++device) backend_.memory(device).Join(nullptr);
+  for (uint32_t device = 0; device < devices_.size(); ++device) {
+    backend_.ShareTime(device, nullptr);
+    backend_.memory(device).Join(nullptr);
+  }
 }
 
 Status ServerPeers::WriteTo(int page) {
@@ -67,16 +71,53 @@ Status ServerPeers::ReadFrom(uint32_t server, int page) {
       if (std::memcmp(device.uuid, other.page()->devices[i].uuid, sizeof device.uuid) == 0) place = i;
     }
   }
-  std::lock_guard lock(mutex_);
-  others_.insert_or_assign(server, std::move(other));
-  backend_.SetHasPeers(true);
+  {
+    std::lock_guard lock(mutex_);
+    others_.insert_or_assign(server, std::move(other));
+  }
+  ShareTime();
   return {};
 }
 
 void ServerPeers::Forget(uint32_t server) {
+  {
+    std::lock_guard lock(mutex_);
+    others_.erase(server);
+  }
+  ShareTime();
+}
+
+// Main thread. Not under the lock, which the backend takes in its turn.
+void ServerPeers::ShareTime() {
+  for (uint32_t device = 0; device < devices_.size(); ++device) {
+    const bool shared =
+        std::ranges::any_of(others_, [=](const auto& other) { return other.second.places[device].has_value(); });
+    backend_.ShareTime(device, shared ? devices_[device].get() : nullptr);
+  }
+}
+
+void ServerPeers::Say(uint32_t device, const device::TimeDemand& demand, uint64_t until_ns) {
+  if (device >= wire::kMaxDevices) return;
   std::lock_guard lock(mutex_);
-  others_.erase(server);
-  backend_.SetHasPeers(!others_.empty());
+  for (const os::Mapping& own : own_) {
+    auto& place = PageOf(own)->devices[device];
+    place.wanted_weight.store(static_cast<uint32_t>(demand.weight * kThousandths), std::memory_order_relaxed);
+    place.wanted_sms.store(static_cast<uint32_t>(demand.sms * kThousandths), std::memory_order_relaxed);
+    place.wanted_until_ns.store(until_ns, std::memory_order_release);
+  }
+}
+
+size_t ServerPeers::Hear(uint32_t device, std::span<device::TimeDemand> room, uint64_t now_ns) const {
+  std::lock_guard lock(mutex_);
+  size_t count = 0;
+  for (const auto& [server, other] : others_) {
+    if (!other.places[device] || count == room.size()) continue;
+    const auto& place = other.page()->devices[*other.places[device]];
+    if (place.wanted_until_ns.load(std::memory_order_acquire) <= now_ns) continue;
+    room[count++] = {.weight = place.wanted_weight.load(std::memory_order_relaxed) / kThousandths,
+                     .sms = place.wanted_sms.load(std::memory_order_relaxed) / kThousandths};
+  }
+  return count;
 }
 
 // seq_cst: two that exchange at once cannot both miss each other.

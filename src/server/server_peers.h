@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "device/memory_peers.h"
+#include "device/time_peers.h"
 #include "os/memory.h"
 #include "wire/server_page.h"
 
@@ -36,12 +37,16 @@ class ServerPeers {
   void Forget(uint32_t server);
 
  private:
-  class OfDevice final : public device::MemoryPeers {
+  class OfDevice final : public device::MemoryPeers, public device::TimePeers {
    public:
     OfDevice(ServerPeers* peers, uint32_t device) : peers_(peers), device_(device) {}
     uint64_t Exchange(uint64_t bytes) override { return peers_->Exchange(device_, bytes); }
     uint64_t bytes() const override { return peers_->OthersHave(device_); }
     void Pause() override;
+    void Say(const device::TimeDemand& demand, uint64_t until_ns) override { peers_->Say(device_, demand, until_ns); }
+    size_t Hear(std::span<device::TimeDemand> room, uint64_t now_ns) const override {
+      return peers_->Hear(device_, room, now_ns);
+    }
 
    private:
     ServerPeers* const peers_;
@@ -56,6 +61,9 @@ class ServerPeers {
   uint64_t Exchange(uint32_t device, uint64_t bytes);
   uint64_t OthersHave(uint32_t device) const;
   uint64_t Sum(uint32_t device) const;  // the lock is held
+  void Say(uint32_t device, const device::TimeDemand& demand, uint64_t until_ns);
+  size_t Hear(uint32_t device, std::span<device::TimeDemand> room, uint64_t now_ns) const;
+  void ShareTime();
 
   device::Backend& backend_;
   std::vector<std::unique_ptr<OfDevice>> devices_;

@@ -14,6 +14,10 @@ struct ServerPage {
   struct alignas(64) Device {
     uint8_t uuid[16];
     std::atomic<uint64_t> used_bytes;  // by its clients
+    // What its clients want of the SMs' time, until `wanted_until_ns` of NowNs(): weights, and SMs, in thousandths.
+    std::atomic<uint64_t> wanted_until_ns;
+    std::atomic<uint32_t> wanted_weight;
+    std::atomic<uint32_t> wanted_sms;
   };
   std::atomic<uint32_t> written;  // the rest holds
   uint32_t device_count;

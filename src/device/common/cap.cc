@@ -17,15 +17,25 @@ constexpr double kQuantumNs = 250'000;  // budget needed to resume: no sleep per
 
 }  // namespace
 
-void Cap::Set(double part_sms, uint32_t sms, uint64_t now_ns) {
+void Cap::SetPart(double part_sms, uint32_t sms) {
   part_sms = std::clamp(part_sms, 0.0, static_cast<double>(sms));
   const double whole = std::floor(part_sms + kLeastFraction);
   const bool in_time = part_sms < kFewSms && part_sms - whole > kLeastFraction;
   max_sms_ = std::max(1u, static_cast<uint32_t>(in_time ? whole + 1 : whole));
   rate_ = in_time || whole < 1 ? std::max(part_sms, kLeastFraction) : 0;
+}
+
+void Cap::Set(double part_sms, uint32_t sms, uint64_t now_ns) {
+  SetPart(part_sms, sms);
   budget_ns_ = 0;
   reckoned_at_ns_ = now_ns;
   throttled_ = false;
+}
+
+void Cap::Change(double part_sms, uint32_t sms, uint64_t now_ns) {
+  Refill(now_ns, kMostWaitingNs);
+  SetPart(part_sms, sms);
+  throttled_ = throttled_ && rate_ > 0;
 }
 
 void Cap::Refill(uint64_t now_ns, double most_ns) {

@@ -25,6 +25,9 @@ class Cap {
   bool throttled() const { return throttled_; }
   uint64_t throttled_until_ns() const { return throttled_until_ns_; }
 
+  // Another part, from now on: what was saved up or overdrawn stays.
+  void Change(double part_sms, uint32_t sms, uint64_t now_ns);
+
   // An SM starts, or stops, working for it.
   void Begin() { ++running_; }
   void End() { --running_; }
@@ -38,6 +41,7 @@ class Cap {
   void Resume(uint64_t now_ns);
 
  private:
+  void SetPart(double part_sms, uint32_t sms);
   void Refill(uint64_t now_ns, double most_ns);
 
   uint32_t max_sms_ = ~0u;

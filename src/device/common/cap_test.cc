@@ -33,6 +33,25 @@ TEST(Cap, HoldsAFractionInTheLongRunWhateverThePieces) {
   }
 }
 
+TEST(Cap, KeepsItsAccountsWhenItChanges) {
+  Cap cap;
+  cap.Set(0.5, 2, 0);
+  double used_ns = 0;
+  uint64_t now_ns = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    cap.Change(i % 2 == 0 ? 0.2 : 0.4, 2, now_ns);
+    if (cap.throttled() && now_ns >= cap.throttled_until_ns()) cap.Resume(now_ns);
+    now_ns += kMs;
+    if (cap.throttled()) continue;
+    used_ns += kMs;
+    cap.Spend(kMs, now_ns);
+  }
+  EXPECT_NEAR(used_ns / static_cast<double>(now_ns), 0.3, 0.01);
+  cap.Change(2, 2, now_ns);
+  EXPECT_TRUE(cap.open());
+  EXPECT_FALSE(cap.Spend(1000 * kMs, now_ns));
+}
+
 TEST(Cap, WholeSmsNeedNoClock) {
   Cap cap;
   cap.Set(1, 2, 0);

@@ -82,9 +82,7 @@ class CpuBackend final : public Backend {
     devices_[0]->scheduler.gate().WakeAll();  // so that sleepers arm the bells
   }
 
-  void SetHasPeers(bool peers) override {
-    for (auto& device : devices_) device->scheduler.SetSharesCores(peers);
-  }
+  void ShareTime(uint32_t device, TimePeers* peers) override { devices_[device]->scheduler.SetPeers(peers); }
 
   void SetPolicy(Policy policy) override {
     policy_.store(policy);

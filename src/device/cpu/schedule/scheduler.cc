@@ -63,6 +63,8 @@ RescheduleRequest Scheduler::Submit(Task* task) {
     for (const auto& context : share->contexts) {
       if (context->context == task->context) task->cap = context.get();
     }
+    NoteDemand(task->ready_ns);
+    share->worked = true;
     if (share->unfinished++ == 0) {
       share->active_at_ns = task->ready_ns;
       share->cap.WorkCame(task->ready_ns);
@@ -130,7 +132,12 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
     std::lock_guard lock(mutex_);
     const uint64_t now_ns = clock_();
     *retry_at_ns = WakeThrottled(now_ns);
-    SpaceShare* const share = parked_.empty() ? policy_->Pick(sm.index, now_ns) : PickBesideParked(sm, now_ns);
+    SpaceShare* share = nullptr;
+    if (HasPart(now_ns)) {
+      share = parked_.empty() ? policy_->Pick(sm.index, now_ns) : PickBesideParked(sm, now_ns);
+    } else if (part_.throttled()) {
+      *retry_at_ns = std::min(*retry_at_ns, part_.throttled_until_ns());
+    }
     taken = share != nullptr;
     if (taken) {
       request = Begin(sm, share, chunk, now_ns);
@@ -159,6 +166,7 @@ RescheduleRequest Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk,
   if (task->active_chunks == 0) task->active_since_ns = now_ns;
   GiveOut(task, chunk);
   share->cap.Begin();
+  part_.Begin();
   if (task->cap != nullptr) task->cap->cap.Begin();
   sm.share = share;
   sm.task = task;
@@ -181,7 +189,7 @@ RescheduleRequest Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk,
 }
 
 bool Scheduler::IdleSmHasNext(uint64_t now_ns) const {
-  if (busy_ == sm_states_.size()) return false;
+  if (busy_ == sm_states_.size() || (peers_ != nullptr && !part_.open())) return false;
   return std::ranges::any_of(sm_states_, [&](const SmState& sm) {
     return sm.task == nullptr && !sm.away && policy_->HasNext(sm.index, now_ns);
   });
@@ -321,6 +329,7 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     }
     if (--task->active_chunks == 0) task->active_ns += result.end_ns - std::min(result.end_ns, task->active_since_ns);
     busy_.store(busy_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    part_.End();
     sm.task = nullptr;
     Return(task, result);
     if (busy_ != 0) look_at_ns = WakeThrottled(result.end_ns);
@@ -347,6 +356,7 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
       if (share->dead && share->running() == 0) quiet_.notify_all();
     }
     UpdateOffer(share);
+    NoteDemand(result.end_ns);
     // Also for what has just been parked.
     if (!parked_.empty()) look_at_ns = std::min(look_at_ns, result.end_ns + kRemindNs);
   }

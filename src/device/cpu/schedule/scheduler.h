@@ -4,6 +4,7 @@
 //   scheduler.cc         dispatching chunks and taking their results
 //   scheduler_limits.cc  what shares may use: limits, caps, who is offered to the policy
 //   scheduler_stop.cc    preemption, and ending blocks
+//   scheduler_peers.cc   this server's part of the device, beside other servers
 #pragma once
 
 #include <atomic>
@@ -87,9 +88,9 @@ class Scheduler {
   SmState& sm(uint32_t index) { return sm_states_[index]; }
 
   void SetPolicy(Policy policy);
-  // Other servers' SMs use the same cores: an SM's time is the time that it has had its core. (Where SMs share cores
-  // among themselves it is wall time all the same.)
-  void SetSharesCores(bool shares) { shares_cores_.store(shares && sms() <= cores_, std::memory_order_relaxed); }
+  // Other servers' SMs use the same cores; null: none do. SMs' time is then the time that they have had a core, and
+  // this server takes its part of the device (scheduler_peers.cc). Not where SMs share cores among themselves.
+  void SetPeers(TimePeers* peers);
   bool shares_cores() const { return shares_cores_.load(std::memory_order_relaxed); }
 
   void AddShare(SpaceShare* share);
@@ -183,6 +184,12 @@ class Scheduler {
   uint64_t WakeThrottled(uint64_t now_ns);
   void ForgetThrottled(const SpaceShare* share, const ContextCap* context);
 
+  // scheduler_peers.cc
+  bool HasPart(uint64_t now_ns);
+  void NoteDemand(uint64_t now_ns);
+  double UsableSms() const;
+  void AdjustPart(uint64_t now_ns);
+
   // scheduler_stop.cc
   uint64_t GivesWayAtNs(const SmState& sm, uint64_t now_ns) const;
   uint64_t NextLookNs(const SmState& sm, uint64_t now_ns) const;
@@ -208,6 +215,12 @@ class Scheduler {
   uint32_t since_parked_ = 0;  // chunks
   std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint
   std::atomic<bool> shares_cores_{false};
+  TimePeers* peers_ = nullptr;
+  Cap part_;  // of this server, while there are peers
+  double demand_sms_ = 0;  // as of demand_at_ns_
+  double demand_ns_ = 0;  // SMs x time, since adjusted_at_ns_
+  uint64_t demand_at_ns_ = 0;
+  uint64_t adjusted_at_ns_ = 0;
   std::atomic<uint32_t> restricted_{0};  // shares that may not use all SMs; likewise
   IdleGate gate_;
   Ticker* const ticker_;

@@ -169,6 +169,7 @@ void Scheduler::Spend(const SmState& sm, uint64_t ran_ns, uint64_t now_ns) {
     throttled_.push_back({sm.share, context});
     sm.share->Count(metrics::Counter::throttles);
   };
+  if (peers_ != nullptr) part_.Spend(ran_ns, now_ns);
   spend(sm.share->cap, nullptr);
   if (sm.task->cap != nullptr) spend(sm.task->cap->cap, sm.task->cap);
 }

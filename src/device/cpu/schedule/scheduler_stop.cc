@@ -34,6 +34,10 @@ uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
   const uint64_t ran_ns = now_ns - std::min(now_ns, sm.begin_ns);
   uint64_t left_ns = share.cap.LeftNs(ran_ns, now_ns);
   if (sm.task->cap != nullptr) left_ns = std::min(left_ns, sm.task->cap->cap.LeftNs(ran_ns, now_ns));
+  if (peers_ != nullptr) {
+    if (part_.running() > part_.max_sms()) return now_ns;
+    left_ns = std::min(left_ns, part_.LeftNs(ran_ns, now_ns));
+  }
   const uint32_t level = share.band * kUrgencies + sm.task->urgency;
   const Running running{
       .share = &share, .level = level, .sm = sm.index, .ran_ns = ran_ns, .charged_ns = sm.estimate_ns};

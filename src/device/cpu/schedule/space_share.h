@@ -46,6 +46,7 @@ struct SpaceShare {
   double percentage = 100;       // as set
 
   // Use.
+  bool worked = false;          // has had work since the server's part was last adjusted
   uint64_t virtual_ns = 0;      // device time taken, weighted; what exactly is the policy's business
   uint64_t active_at_ns = 0;    // since when something is ready or runs; 0: nothing is
   uint32_t unfinished = 0;      // tasks ready or running
