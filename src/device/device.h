@@ -26,7 +26,7 @@
 #include "device/memory_account.h"
 #include "device/time_peers.h"
 #include "metrics/client_counters.h"
-#include "module/module_index.h"
+#include "module/module_info.h"
 #include "wire/channel_layout.h"
 #include "wire/ring_layout.h"
 #include "wire/sm_range.h"
@@ -205,8 +205,8 @@ class Space {
   // thread-safe. `image` is PTX text or a fatbin. On failure the error's text is the JIT log.
   struct LoadedModule {
     uint32_t id = 0;
-    module::SegmentAddresses addresses;  // of its variables
-    std::shared_ptr<const module::ModuleIndex> index;
+    module::ModuleInfo info;
+    std::string log;  // the JIT's: warnings, directives skipped
   };
   virtual Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) = 0;
   virtual Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) = 0;

@@ -1,5 +1,5 @@
-// What is in a module: made by the compiler from the PTX, kept in the code cache, read by the device and handed on to
-// the client. Nothing here needs LLVM or a PTX parser to use.
+// What is in a module, as the CPU device's compiler makes it from the PTX, and as it is kept in the code cache. Nothing
+// here needs LLVM or a PTX parser to use. Clients get a ModuleInfo.
 //
 // All of a module's .global and .const variables are laid out in one *segment*, filled from `image` (zero beyond its
 // end) and patched by `relocations`. A client's instance of the module is an allocation of `segment_bytes` in its
@@ -12,34 +12,18 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "module/module_info.h"
 
 namespace tutti::module {
 
 // A kernel is asked for by its name, in one packet (os::kMaxMessageBytes).
 inline constexpr size_t kMostNameBytes = 100 << 10;
 
-struct ParameterInfo {
-  uint32_t offset = 0;
-  uint32_t bytes = 0;
-};
-
-struct KernelInfo {
-  std::string name;
-  uint32_t function_index = 0;      // in the module's function table (indirect calls)
-  std::vector<ParameterInfo> params;
-  uint32_t param_bytes = 0;
-  uint32_t static_shared_bytes = 0;
-  uint32_t local_bytes = 0;         // declared .local bytes; what cuFuncGetAttribute reports
-  uint32_t registers = 0;           // estimate for cuFuncGetAttribute
-  uint32_t max_threads = 1024;      // .maxntid / .reqntid product, or 1024
-  uint32_t required_block[3] = {0, 0, 0};  // .reqntid
-  uint32_t const_bytes = 0;
-  uint32_t ptx_version = 0;         // the virtual architecture: 80 for compute_80 (CU_FUNC_ATTRIBUTE_PTX_VERSION)
+struct CompiledKernel : KernelInfo {
   bool uses_dynamic_shared = false;
-  std::string error;                // not empty: this kernel cannot be compiled, and why
 };
 
-struct VariableInfo {
+struct SegmentVariable {
   std::string name;
   uint64_t offset = 0;  // in the segment
   uint64_t bytes = 0;
@@ -60,14 +44,14 @@ struct Relocation {
 inline constexpr uint64_t kSegmentPageBytes = 4096;
 
 struct ModuleIndex {
-  std::vector<KernelInfo> kernels;
-  std::vector<VariableInfo> variables;
+  std::vector<CompiledKernel> kernels;
+  std::vector<SegmentVariable> variables;
   std::vector<std::string> functions;  // names by table index (device functions and kernels)
   std::vector<Relocation> relocations;
   uint64_t segment_bytes = 0;
   uint64_t segment_alignment = 16;
-  std::vector<uint8_t> image;          // initial bytes of the segment
-  std::string log;                     // JIT info log: warnings, directives skipped
+  std::vector<uint8_t> image;  // initial bytes of the segment
+  std::string log;  // JIT info log: warnings, directives skipped
 };
 
 // "Address" of the function with table index i, as device code sees it: never a host address, so a forged one is
@@ -80,12 +64,15 @@ uint64_t ConstantBytes(const ModuleIndex& index);
 
 // Where an instance of a module has its variables.
 struct SegmentAddresses {
-  uint64_t segment = 0;         // 0: it has none
-  uint64_t constants = 0;       // of the first `constant_bytes`
+  uint64_t segment = 0;  // 0: it has none
+  uint64_t constants = 0;  // of the first `constant_bytes`
   uint64_t constant_bytes = 0;  // 0: they are in the segment like all else
 
   uint64_t Of(uint64_t offset) const { return (offset < constant_bytes ? constants : segment) + offset; }
 };
+
+// Of an instance with these addresses.
+ModuleInfo Describe(const ModuleIndex& index, const SegmentAddresses& addresses);
 
 std::vector<uint8_t> Serialize(const ModuleIndex& index);
 // For bytes from the compiler process or the cache, neither of which is trusted with our memory.

@@ -13,14 +13,6 @@ constexpr uint64_t kMaxImageBytes = 512ull << 20;
 constexpr uint32_t kMaxCalls = 32;    // concurrent; the client library makes one at a time
 constexpr size_t kMaxKeptLogs = 256;  // of kernels
 
-// The index for the client: without the segment's content.
-std::vector<uint8_t> ForClient(const module::ModuleIndex& index) {
-  module::ModuleIndex copy = index;
-  copy.image.clear();
-  copy.relocations.clear();
-  return module::Serialize(copy);
-}
-
 }  // namespace
 
 Status Session::OnReadable() {
@@ -111,13 +103,10 @@ void Session::LoadModule(uint32_t serial, uint32_t device, const os::Mapping& im
                         .log = module.error().text});
     return Answer(wire::MessageKind::kLoadModuleReply, serial, std::move(body));
   }
-  const auto index = os::CreateMemoryOf("tutti-module-index", ForClient(*module->index));
-  if (!index) return ipc::SendRefusal(socket_->get(), serial, cuda::CUDA_ERROR_OUT_OF_MEMORY, index.error().text);
-  wire::Put(body, wire::LoadModuleReply{.module = module->id,
-                                        .segment_address = module->addresses.segment,
-                                        .constants_address = module->addresses.constants,
-                                        .log = module->index->log});
-  const int fds[] = {index->get()};
+  const auto info = os::CreateMemoryOf("tutti-module-info", module::Serialize(module->info));
+  if (!info) return ipc::SendRefusal(socket_->get(), serial, cuda::CUDA_ERROR_OUT_OF_MEMORY, info.error().text);
+  wire::Put(body, wire::LoadModuleReply{.module = module->id, .log = module->log});
+  const int fds[] = {info->get()};
   Answer(wire::MessageKind::kLoadModuleReply, serial, std::move(body), fds);
 }
 

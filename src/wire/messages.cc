@@ -63,8 +63,6 @@ Result<LoadModule> GetLoadModule(ByteReader& in) {
 void Put(ByteWriter& out, const LoadModuleReply& reply) {
   out.Put(reply.status);
   out.Put(reply.module);
-  out.Put(reply.segment_address);
-  out.Put(reply.constants_address);
   out.PutString(std::string_view(reply.log).substr(0, kMaxLogBytes));
 }
 
@@ -72,8 +70,6 @@ Result<LoadModuleReply> GetLoadModuleReply(ByteReader& in) {
   LoadModuleReply reply;
   reply.status = in.Get<int32_t>();
   reply.module = in.Get<uint32_t>();
-  reply.segment_address = in.Get<uint64_t>();
-  reply.constants_address = in.Get<uint64_t>();
   reply.log = in.GetString();
   return Finish(in, reply, "LoadModuleReply");
 }

@@ -99,13 +99,10 @@ struct LoadModule {
 void Put(ByteWriter& out, const LoadModule& request);
 Result<LoadModule> GetLoadModule(ByteReader& in);
 
-// fd 0, if status == 0: a size-sealed memory file with module::Serialize(ModuleIndex), whose `image` and `relocations`
-// are left empty: the client needs names, sizes and offsets only. A file, since an index may be longer than a message.
+// fd 0, if status == 0: a size-sealed memory file with module::Serialize(ModuleInfo), which may be longer than a message.
 struct LoadModuleReply {
   int32_t status = 0;  // CUresult
   uint32_t module = 0;
-  uint64_t segment_address = 0;
-  uint64_t constants_address = 0;  // of the constants the segment begins with
   std::string log;  // JIT log; at most kMaxLogBytes
 };
 inline constexpr size_t kMaxLogBytes = 32 * 1024;

@@ -31,15 +31,15 @@ Answer<Function*> FunctionOn(Kernel& kernel, CUdevice ordinal) {
   return kernel.In(current && &(*current)->device() == device ? **current : device->primary());
 }
 
-Answer<const Variable*> FindVariable(const Answer<Module*>& module, const char* name) {
+Answer<const module::VariableInfo*> FindVariable(const Answer<Module*>& module, const char* name) {
   if (!module) return Refuse(module.error());
   if (name == nullptr) return Refuse(CUDA_ERROR_INVALID_VALUE);
-  const Variable* variable = (*module)->FindVariable(name);
+  const module::VariableInfo* variable = (*module)->FindVariable(name);
   if (variable == nullptr) return Refuse(CUDA_ERROR_NOT_FOUND);
   return variable;
 }
 
-CUresult GiveVariable(const Variable& variable, CUdeviceptr* address, size_t* bytes) {
+CUresult GiveVariable(const module::VariableInfo& variable, CUdeviceptr* address, size_t* bytes) {
   if (address != nullptr) *address = variable.address;
   if (bytes != nullptr) *bytes = variable.bytes;
   return CUDA_SUCCESS;
@@ -107,7 +107,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary handl
   Library* library = Library::Find(handle);
   if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   CU_ASSIGN(Context* const context, UsableContext());
-  CU_ASSIGN(const Variable* const variable, FindVariable(library->In(*context), name));
+  CU_ASSIGN(const module::VariableInfo* const variable, FindVariable(library->In(*context), name));
   return GiveVariable(*variable, address, bytes);
 }
 
@@ -115,8 +115,8 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary handl
 CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary handle, const char* name) {
   Library* library = Library::Find(handle);
   if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CU_ASSIGN(const Variable* const variable, FindVariable(library->AnyModule(), name));
-  return variable->managed ? GiveVariable(*variable, address, bytes) : CUDA_ERROR_NOT_FOUND;
+  CU_ASSIGN(const module::VariableInfo* const variable, FindVariable(library->AnyModule(), name));
+  return variable->is_managed ? GiveVariable(*variable, address, bytes) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuKernelGetFunction(CUfunction* out, CUkernel handle) {

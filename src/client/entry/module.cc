@@ -79,7 +79,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule hand
   const Module* module = Module::Find(handle);
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Variable* variable = module->FindVariable(name);
+  const module::VariableInfo* variable = module->FindVariable(name);
   if (variable == nullptr) return CUDA_ERROR_NOT_FOUND;
   if (address != nullptr) *address = variable->address;
   if (bytes != nullptr) *bytes = variable->bytes;

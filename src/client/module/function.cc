@@ -26,7 +26,7 @@ constinit Pool<Function, 1 << 20> Function::pool_;
 Function::Function(Module& module, uint32_t number)
     : module_(module),
       context_(module.context()),
-      info_(module.index().kernels[number]),
+      info_(module.info().kernels[number]),
       serial_(module.serial()),
       number_(number),
       max_dynamic_shared_(DefaultDynamicShared(context_, info_)) {}

@@ -10,7 +10,7 @@
 #include "client/base/pool.h"
 #include "client/module/shape_table.h"
 #include "cuda/types.h"
-#include "module/module_index.h"
+#include "module/module_info.h"
 
 namespace tutti::client {
 

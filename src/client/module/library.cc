@@ -90,7 +90,7 @@ Answer<const std::vector<std::string>*> Library::Names() {
   CU_ASSIGN_OR_REFUSE(const Module* const module, ModuleAtHand());
   if (module != nullptr) {
     names_.emplace();
-    for (const module::KernelInfo& info : module->index().kernels) names_->push_back(info.name);
+    for (const module::KernelInfo& info : module->info().kernels) names_->push_back(info.name);
     return &*names_;
   }
   // Like a context: attaches again after the server's end.

@@ -1,5 +1,6 @@
 #include "client/module/module.h"
 
+#include <algorithm>
 #include <mutex>
 #include <set>
 
@@ -19,11 +20,11 @@ namespace tutti::client {
 namespace {
 
 std::atomic<uint64_t> next_serial{1};
-constexpr uint64_t kMostIndexBytes = 1ull << 30;
+constexpr uint64_t kMostInfoBytes = 1ull << 30;
 
 struct Loaded {
   wire::LoadModuleReply reply;
-  module::ModuleIndex index;
+  module::ModuleInfo info;
 };
 
 Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
@@ -40,9 +41,9 @@ Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
   Loaded loaded;
   TUTTI_ASSIGN(loaded.reply, wire::GetLoadModuleReply(in));
   if (loaded.reply.status != 0) return loaded;
-  if (answer.fds.empty()) return Fail(cuda::CUDA_ERROR_MPS_RPC_FAILURE, "a loaded module came without its index");
-  TUTTI_ASSIGN(const auto bytes, ipc::FromMemoryFile(answer.fds[0].get(), kMostIndexBytes));
-  TUTTI_ASSIGN(loaded.index, module::ParseModuleIndex(bytes));
+  if (answer.fds.empty()) return Fail(cuda::CUDA_ERROR_MPS_RPC_FAILURE, "a loaded module came without its description");
+  TUTTI_ASSIGN(const auto bytes, ipc::FromMemoryFile(answer.fds[0].get(), kMostInfoBytes));
+  TUTTI_ASSIGN(loaded.info, module::ParseModuleInfo(bytes));
   return loaded;
 }
 
@@ -94,38 +95,32 @@ void Forget(uint32_t module) {
 
 constinit Pool<Module, 1 << 17> Module::pool_;
 
-Module::Module(Context& context, uint32_t id, const module::SegmentAddresses& addresses, module::ModuleIndex index)
+Module::Module(Context& context, uint32_t id, module::ModuleInfo info)
     : context_(context),
       id_(id),
       serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),
-      addresses_(addresses),
-      index_(std::move(index)) {
-  for (uint32_t i = 0; i < index_.kernels.size(); ++i) {
+      info_(std::move(info)) {
+  for (uint32_t i = 0; i < info_.kernels.size(); ++i) {
     Function* function = Function::Create(*this, i);
     functions_.push_back(function);
-    functions_by_name_.emplace(index_.kernels[i].name, function);
+    functions_by_name_.emplace(info_.kernels[i].name, function);
   }
-  for (const module::VariableInfo& info : index_.variables) {
-    variables_.emplace(info.name, Variable{addresses.Of(info.offset), info.bytes, info.is_managed});
-  }
-  const auto insert = [&context](uint64_t address, uint64_t bytes) {
-    if (bytes == 0) return;
-    AllocationTable::Get().Insert({.address = address,
-                                   .bytes = bytes,
+  for (const module::VariableInfo& variable : info_.variables) variables_.emplace(variable.name, &variable);
+  for (const module::MemoryRange& range : info_.memory) {
+    AllocationTable::Get().Insert({.address = range.address,
+                                   .bytes = range.bytes,
                                    .kind = AllocationKind::kModule,
                                    .context = &context,
-                                   .device_address = address});
-  };
-  insert(addresses.segment, index_.segment_bytes);
-  insert(addresses.constants, addresses.constant_bytes);
+                                   .device_address = range.address});
+  }
 }
 
 Module::~Module() {
   for (Function* function : functions_) {
     if (function != nullptr) Function::Delete(function);
   }
-  for (const uint64_t address : {addresses_.segment, addresses_.constants}) {
-    AllocationTable::Get().Take(address, [](const Allocation& a) { return a.kind == AllocationKind::kModule; });
+  for (const module::MemoryRange& range : info_.memory) {
+    AllocationTable::Get().Take(range.address, [](const Allocation& a) { return a.kind == AllocationKind::kModule; });
   }
 }
 
@@ -134,7 +129,7 @@ Answer<std::vector<std::string>> Module::KernelNames(const Device& device, std::
   CU_ASSIGN_OR_REFUSE(const Loaded loaded, LoadOn(device, image, {}, where));
   Forget(loaded.reply.module);
   std::vector<std::string> names;
-  for (const module::KernelInfo& info : loaded.index.kernels) names.push_back(info.name);
+  for (const module::KernelInfo& info : loaded.info.kernels) names.push_back(info.name);
   return names;
 }
 
@@ -142,18 +137,16 @@ Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, c
                              const void* where) {
   Context& context = current.owner();
   CU_ASSIGN_OR_REFUSE(Loaded loaded, LoadOn(context.device(), image, options, where));
-  const module::SegmentAddresses addresses{.segment = loaded.reply.segment_address,
-                                           .constants = loaded.reply.constants_address,
-                                           .constant_bytes = module::ConstantBytes(loaded.index)};
   ipc::ClientWindow& window = Attachment::Get().connection().window();
-  const bool opened = window.Open(addresses.segment, loaded.index.segment_bytes) &&
-                      window.Open(addresses.constants, addresses.constant_bytes);
+  const bool opened = std::ranges::all_of(loaded.info.memory, [&window](const module::MemoryRange& range) {
+    return window.Open(range.address, range.bytes);
+  });
   const uint32_t id = loaded.reply.module;
   if (!opened) {
     Forget(id);
     return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }
-  Module* module = pool_.Create(context, id, addresses, std::move(loaded.index));
+  Module* module = pool_.Create(context, id, std::move(loaded.info));
   if (module == nullptr) {
     Forget(id);
     return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
@@ -181,9 +174,9 @@ Function* Module::FindFunction(std::string_view name) const {
   return it == functions_by_name_.end() ? nullptr : it->second;
 }
 
-const Variable* Module::FindVariable(std::string_view name) const {
+const module::VariableInfo* Module::FindVariable(std::string_view name) const {
   const auto it = variables_.find(name);
-  return it == variables_.end() ? nullptr : &it->second;
+  return it == variables_.end() ? nullptr : it->second;
 }
 
 }  // namespace tutti::client

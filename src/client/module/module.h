@@ -14,7 +14,7 @@
 #include "client/base/pool.h"
 #include "client/module/jit_options.h"
 #include "cuda/types.h"
-#include "module/module_index.h"
+#include "module/module_info.h"
 
 namespace tutti::client {
 
@@ -22,16 +22,10 @@ class Context;
 class Device;
 class Function;
 
-struct Variable {
-  uint64_t address = 0;
-  uint64_t bytes = 0;
-  bool managed = false;
-};
-
 // Immutable once loaded, so thread-safe.
 class Module {
  public:
-  Module(Context& context, uint32_t id, const module::SegmentAddresses& addresses, module::ModuleIndex index);
+  Module(Context& context, uint32_t id, module::ModuleInfo info);
   ~Module();
 
   static Module* Find(const void* handle) { return pool_.Find(handle); }
@@ -53,11 +47,11 @@ class Module {
   uint32_t id() const { return id_; }
   // Never reused: distinguishes a module from an earlier one at the same address.
   uint64_t serial() const { return serial_; }
-  const module::ModuleIndex& index() const { return index_; }
+  const module::ModuleInfo& info() const { return info_; }
   std::span<Function* const> functions() const { return functions_; }
   // Null if there is none of that name.
   Function* FindFunction(std::string_view name) const;
-  const Variable* FindVariable(std::string_view name) const;
+  const module::VariableInfo* FindVariable(std::string_view name) const;
 
  private:
   static constinit Pool<Module, 1 << 17> pool_;
@@ -65,11 +59,10 @@ class Module {
   Context& context_;
   const uint32_t id_;
   const uint64_t serial_;
-  const module::SegmentAddresses addresses_;
-  const module::ModuleIndex index_;
-  std::vector<Function*> functions_;  // as index_.kernels
+  const module::ModuleInfo info_;
+  std::vector<Function*> functions_;  // as info_.kernels
   std::map<std::string_view, Function*> functions_by_name_;
-  std::map<std::string_view, Variable> variables_;
+  std::map<std::string_view, const module::VariableInfo*> variables_;
 };
 
 }  // namespace tutti::client

@@ -67,7 +67,6 @@ module::KernelInfo DescribeKernel(const ptx::Module& module, uint32_t function_i
   const ptx::Function& function = module.functions[function_index];
   module::KernelInfo info;
   info.name = function.name;
-  info.function_index = function_index;
   info.ptx_version = Architecture(module.target);
   info.error = function.error;
   if (info.error.empty() && !function.has_body) info.error = "the kernel is declared but not defined";

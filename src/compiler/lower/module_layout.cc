@@ -138,7 +138,7 @@ void ModuleLayout::DescribeKernels() {
     const ptx::Function& function = module_->functions[f];
     index_.functions.push_back(function.name);
     if (!function.is_entry) continue;
-    module::KernelInfo info = lowering::DescribeKernel(*module_, f);
+    module::CompiledKernel info{lowering::DescribeKernel(*module_, f)};
     info.const_bytes = static_cast<uint32_t>(std::min<uint64_t>(const_end_, ~0u));
     if (!info.error.empty()) {
       index_.log += fmt::format("{}: {}\n", function.name, info.error);

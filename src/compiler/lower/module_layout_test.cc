@@ -26,8 +26,8 @@ std::unique_ptr<ptx::Module> Parse(const std::string& body) {
   return std::make_unique<ptx::Module>(std::move(*module));
 }
 
-const module::VariableInfo& Find(const ModuleLayout& layout, const std::string& name) {
-  for (const module::VariableInfo& variable : layout.index().variables) {
+const module::SegmentVariable& Find(const ModuleLayout& layout, const std::string& name) {
+  for (const module::SegmentVariable& variable : layout.index().variables) {
     if (variable.name == name) return variable;
   }
   ADD_FAILURE() << name;

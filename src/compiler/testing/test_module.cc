@@ -54,7 +54,7 @@ Result<GridResult> TestModule::Run(const std::string& kernel, GridLaunch launch)
 }
 
 void* TestModule::Variable(const std::string& name) const {
-  for (const module::VariableInfo& variable : index().variables) {
+  for (const module::SegmentVariable& variable : index().variables) {
     if (variable.name == name) return segment_base_ + variable.offset;
   }
   return nullptr;

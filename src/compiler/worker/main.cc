@@ -50,13 +50,13 @@ Result<std::vector<uint8_t>> ReadInput(const std::string& path) {
 
 void ListModule(const ImageCompiler& compiler) {
   const module::ModuleIndex& index = compiler.index();
-  for (const module::KernelInfo& kernel : index.kernels) {
+  for (const module::CompiledKernel& kernel : index.kernels) {
     fmt::print("kernel {}: {} parameters in {} bytes, {} bytes shared{}, {} bytes local, at most {} threads\n",
                kernel.name, kernel.params.size(), kernel.param_bytes, kernel.static_shared_bytes,
                kernel.uses_dynamic_shared ? " and dynamic" : "", kernel.local_bytes, kernel.max_threads);
     if (!kernel.error.empty()) fmt::print("  cannot run: {}\n", kernel.error);
   }
-  for (const module::VariableInfo& variable : index.variables) {
+  for (const module::SegmentVariable& variable : index.variables) {
     fmt::print("{} {}: {} bytes\n", variable.is_const ? "constant" : "variable", variable.name, variable.bytes);
   }
   if (!index.log.empty()) fmt::print(stderr, "{}\n", index.log);

@@ -45,7 +45,7 @@ Result<module::SegmentAddresses> ModuleTable::PlaceSegment(uint32_t device, cons
   module::SegmentAddresses addresses{.constant_bytes = module::ConstantBytes(index)};
   if (index.segment_bytes == 0) return addresses;
   // Managed variables are for host code, too, and take the others with them.
-  const bool is_managed = std::ranges::any_of(index.variables, &module::VariableInfo::is_managed);
+  const bool is_managed = std::ranges::any_of(index.variables, &module::SegmentVariable::is_managed);
   TUTTI_ASSIGN(addresses.segment,
                memory_->Allocate(device, is_managed ? wire::MemoryKind::kManaged : wire::MemoryKind::kDevice,
                                  index.segment_bytes, std::max<uint64_t>(index.segment_alignment, 256),
@@ -91,7 +91,7 @@ Result<Space::LoadedModule> ModuleTable::Load(uint32_t device, std::span<const u
   image_bytes_ += image.size();
   const uint32_t id = next_module_++;
   modules_[id].instance = instance;
-  return Space::LoadedModule{.id = id, .addresses = instance->addresses, .index = instance->index};
+  return Space::LoadedModule{.id = id, .info = module::Describe(*instance->index, instance->addresses), .log = instance->index->log};
 }
 
 Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3],

@@ -13,8 +13,8 @@ std::span<const uint8_t> Bytes(std::string_view text) {
 }
 
 uint64_t AddressOf(const Space::LoadedModule& module, std::string_view name) {
-  for (const module::VariableInfo& variable : module.index->variables) {
-    if (variable.name == name) return module.addresses.Of(variable.offset);
+  for (const module::VariableInfo& variable : module.info.variables) {
+    if (variable.name == name) return variable.address;
   }
   ADD_FAILURE() << "no variable " << name;
   return 0;

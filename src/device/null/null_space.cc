@@ -221,20 +221,20 @@ Status NullSpace::HostCallDone(uint32_t number, uint64_t token) {
 // --- modules
 
 Result<Space::LoadedModule> NullSpace::LoadModule(uint32_t, std::span<const uint8_t> image) {
-  auto index = std::make_shared<module::ModuleIndex>();
+  module::ModuleInfo info;
   for (std::string& name : EntryNames({reinterpret_cast<const char*>(image.data()), image.size()})) {
-    index->kernels.push_back({.name = std::move(name), .ptx_version = 80});
+    info.kernels.push_back({.name = std::move(name), .ptx_version = 80});
   }
-  if (index->kernels.empty()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, "the image has no .entry");
+  if (info.kernels.empty()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, "the image has no .entry");
   std::lock_guard lock(modules_mutex_);
-  modules_[next_module_] = index;
-  return LoadedModule{.id = next_module_++, .addresses = {}, .index = index};
+  modules_[next_module_] = info.kernels.size();
+  return LoadedModule{.id = next_module_++, .info = std::move(info), .log = {}};
 }
 
 Result<PreparedKernel> NullSpace::Prepare(uint32_t module, uint32_t kernel, const uint32_t*) {
   std::lock_guard lock(modules_mutex_);
   const auto it = modules_.find(module);
-  if (it == modules_.end() || kernel >= it->second->kernels.size()) {
+  if (it == modules_.end() || kernel >= it->second) {
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} has no kernel {}", module, kernel));
   }
   return PreparedKernel{.id = module << 16 | kernel, .local_bytes = 0, .max_threads = 1024};

@@ -296,10 +296,10 @@ class TestCode final : public CodeSource {
     const auto found = kernels_.find(name);
     if (found == kernels_.end()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, "line 1: no such kernel: " + name);
     auto index = std::make_shared<module::ModuleIndex>();
-    index->kernels.push_back({.name = name,
-                              .params = {{0, 8}, {8, 8}, {16, 8}, {24, 8}},
-                              .param_bytes = 32,
-                              .static_shared_bytes = found->second->own.static_shared_bytes});
+    index->kernels.push_back({{.name = name,
+                               .params = {{0, 8}, {8, 8}, {16, 8}, {24, 8}},
+                               .param_bytes = 32,
+                               .static_shared_bytes = found->second->own.static_shared_bytes}});
     index->variables.push_back({.name = "v", .offset = kTestVariableOffset, .bytes = 8});
     index->segment_bytes = 64;
     index->image.resize(kTestVariableOffset + 4);
