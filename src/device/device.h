@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "device/fault.h"
 #include "device/memory_account.h"
+#include "device/policy.h"
 #include "device/time_peers.h"
 #include "metrics/client_counters.h"
 #include "module/module_info.h"
@@ -210,6 +211,9 @@ class Space {
   };
   virtual Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) = 0;
   virtual Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) = 0;
+  // Blocks of a kernel that fit on an SM at once, on devices whose clients ask for it (wire::kDeviceAsksOccupancy).
+  virtual Result<uint32_t> BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads,
+                                       uint32_t dynamic_shared_bytes) = 0;
   virtual Status UnloadModule(uint32_t module) = 0;
   // Reloads the code of a prepared kernel. If that fails so does the next launch, with the reason.
   virtual void LoadAgain(uint32_t /*kernel*/) {}
@@ -243,17 +247,6 @@ class Space {
   // What this Space has used of `device`, kept up to date by the Space.
   virtual metrics::ClientCounters& counters(uint32_t device) = 0;
 };
-
-// How Spaces share a device (device/cpu/schedule/policy_*.cc).
-enum class Policy { kShare, kPriority, kTimeSlice, kPartition };
-inline constexpr std::string_view kPolicyNames[] = {"share", "priority", "time_slice", "partition"};
-inline std::string_view PolicyName(Policy policy) { return kPolicyNames[static_cast<size_t>(policy)]; }
-inline std::optional<Policy> ParsePolicy(std::string_view name) {
-  for (size_t i = 0; i < std::size(kPolicyNames); ++i) {
-    if (kPolicyNames[i] == name) return static_cast<Policy>(i);
-  }
-  return std::nullopt;
-}
 
 class Backend {
  public:
@@ -290,7 +283,10 @@ class Backend {
   // Thread-safe.
   virtual void ShareTime(uint32_t /*device*/, TimePeers*) {}
 
-  virtual void SetPolicy(Policy policy) = 0;
+  // That its devices can be shared by, the one that holds at first to begin with.
+  virtual std::span<const Policy> policies() const = 0;
+  // NOT_SUPPORTED if it is none of them.
+  virtual Status SetPolicy(Policy policy) = 0;
   virtual Policy policy() const = 0;
 
   // Records what ran where, for timelines. Off by default.

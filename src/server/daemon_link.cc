@@ -34,6 +34,7 @@ wire::ServerReady ReadyWith(device::Backend& backend) {
     served.total_bytes = device.total_bytes;
     const auto attribute = [&device](int number) { return static_cast<uint32_t>(device.attributes[number]); };
     served.sm_count = attribute(cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    served.sms_per_chunk = device.sm_group;
     served.compute_major = attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     served.compute_minor = attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     served.pci_domain = attribute(cuda::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
@@ -251,7 +252,7 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
   switch (set.what) {
     case wire::SettingKind::kPolicy:
       if (const auto policy = device::ParsePolicy(set.text)) {
-        server_->backend().SetPolicy(*policy);
+        TUTTI_TRY(server_->backend().SetPolicy(*policy));
         server_->log().Info(kCommands, "Policy set to {}", set.text);
         return {};
       }

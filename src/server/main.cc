@@ -32,7 +32,7 @@ Result<std::unique_ptr<Server>> Start(const Options& options, std::shared_ptr<de
   log::Info("Initializing server process");
   TUTTI_ASSIGN(std::unique_ptr<device::Backend> backend,
                CreateBackend(options.device, options.daemon_socket_fd >= 0, std::move(compilers)));
-  backend->SetPolicy(options.policy);
+  TUTTI_TRY(backend->SetPolicy(options.policy));
   uint32_t ordinal = 0;
   for (const wire::DeviceInfo& device : backend->devices()) {
     log::Info("Creating server context on device {} ({}), {} SMs", ordinal++, device.name,

@@ -27,6 +27,7 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   line.AddOption("--log", &options.log, "file to append the log to (default: stderr)");
   line.AddOption("--device", &options.device,
                  "cpu: run kernels on this machine's cores; null: accept and discard all work")
+      .Environment("TUTTI_DEVICE")
       .Check(command_line::OneOf({"cpu", "null"}));
   std::string policy = "share";
   line.AddOption("--policy", &policy, "how clients share the device")

@@ -150,6 +150,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   void AllocateByEviction(const wire::AllocateBody& body, uint16_t reply);
   void OnLoader(std::function<void()> work);
   Status HandlePrepare(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandleOccupancy(const wire::Untrusted<wire::RawRecord>& untrusted);
   Status HandleReset(const wire::Untrusted<wire::RawRecord>& record);
   void Break(std::string reason);
 

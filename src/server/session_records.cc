@@ -74,6 +74,7 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
     case RecordKind::kHeapLimit: return HandleHeapLimit(untrusted);
     case RecordKind::kAllocate: return HandleAllocate(untrusted);
     case RecordKind::kPrepare: return HandlePrepare(untrusted);
+    case RecordKind::kOccupancy: return HandleOccupancy(untrusted);
     case RecordKind::kReset: return HandleReset(untrusted);
     case RecordKind::kMap:
     case RecordKind::kExport:
@@ -273,6 +274,19 @@ Status Session::HandlePrepare(const wire::Untrusted<wire::RawRecord>& untrusted)
           return;
         }
         self->sink_->Reply(reply, 0, {kernel->id, kernel->local_bytes, kernel->max_threads, 0});
+      });
+  if (!taken) return Fail("the client already waits for as many kernels as it may");
+  return {};
+}
+
+Status Session::HandleOccupancy(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  TUTTI_ASSIGN(const wire::OccupancyBody body, wire::ValidateOccupancy(untrusted));
+  const bool taken =
+      services_.loaders->Add(info_.id, [self = shared_from_this(), body, reply = untrusted.Unchecked().reply] {
+        if (self->over()) return;
+        const auto blocks =
+            self->space_->BlocksPerSm(body.module, body.function, body.block_threads, body.dynamic_shared_bytes);
+        self->sink_->Reply(reply, blocks ? 0 : blocks.error().code, {blocks ? *blocks : 0, 0, 0, 0});
       });
   if (!taken) return Fail("the client already waits for as many kernels as it may");
   return {};

@@ -103,10 +103,18 @@ struct TextFifo {
 using PrintFifo = TextFifo<kPrintBytes>;  // printf: for the client's stdout
 using AssertFifo = TextFifo<kAssertTextBytes>;  // failed assertions: for its stderr
 
+enum DeviceTraits : uint32_t {
+  kDeviceAnyShape = 1u << 0,  // a kernel prepared for one block shape is prepared for all
+  kDeviceAsksOccupancy = 1u << 1,  // how many blocks fit on an SM is asked (kOccupancy), not computed
+};
+
 struct DeviceInfo {
   char name[128];
   uint8_t uuid[16];
   uint64_t total_bytes;
+  uint32_t traits;  // DeviceTraits
+  uint32_t sm_group;  // green contexts and partitions get SMs in multiples of this; at least 1
+  int32_t most_urgent;  // stream priorities: from 0 down to this
   int32_t attributes[kDeviceAttributes];  // by CUdevice_attribute
 };
 

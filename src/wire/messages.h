@@ -99,7 +99,8 @@ struct LoadModule {
 void Put(ByteWriter& out, const LoadModule& request);
 Result<LoadModule> GetLoadModule(ByteReader& in);
 
-// fd 0, if status == 0: a size-sealed memory file with module::Serialize(ModuleInfo), which may be longer than a message.
+// fd 0, if status == 0: a size-sealed memory file with module::Serialize(ModuleInfo), which may be longer than a
+// message.
 struct LoadModuleReply {
   int32_t status = 0;  // CUresult
   uint32_t module = 0;

@@ -42,17 +42,21 @@ TEST(Messages, SessionMessagesComeBack) {
   ExpectRoundTrip(SomeHello(), GetHello);
   ExpectRoundTrip(Refuse{.status = 808, .text = "full"}, GetRefuse);
   ExpectRoundTrip(LoadModule{.device = 2}, GetLoadModule);
-  ExpectRoundTrip(
-      LoadModuleReply{
-          .status = 218, .module = 3, .log = "line 3"},
-      GetLoadModuleReply);
+  ExpectRoundTrip(LoadModuleReply{.status = 218, .module = 3, .log = "line 3"}, GetLoadModuleReply);
   ExpectRoundTrip(QueryModule{.module = 1, .function = 2}, GetQueryModule);
   ExpectRoundTrip(QueryModuleReply{.log = "no"}, GetQueryModuleReply);
 }
 
 TEST(Messages, DaemonMessagesComeBack) {
-  ExpectRoundTrip(ServerReady{.devices = {{.uuid = {1, 2, 3}, .name = "CPU", .total_bytes = 5, .sm_count = 2}}},
-                  GetServerReady);
+  ServerReady ready{
+      .devices = {{.uuid = {1, 2, 3}, .name = "CPU", .total_bytes = 5, .sm_count = 16, .sms_per_chunk = 8}}};
+  ExpectRoundTrip(ready, GetServerReady);
+  ready.devices[0].sms_per_chunk = 0;
+  ByteWriter out;
+  Put(out, ready);
+  const std::vector<uint8_t> impossible = out.Take();
+  ByteReader in(impossible);
+  EXPECT_FALSE(GetServerReady(in)) << "the daemon divides by it";
   ExpectRoundTrip(Attach{.hello = SomeHello(),
                          .pid = 1,
                          .uid = 2,

@@ -65,6 +65,7 @@ enum class RecordKind : uint8_t {
   kExport = 38,  // what names an allocation to other clients of the server
   kImport = 39,  // memory that another client has exported
   kMemoryUse = 40,  // of a device, by all of the machine's clients, now
+  kOccupancy = 41,  // how many blocks of a kernel fit on an SM
 };
 
 struct RecordHead {
@@ -235,6 +236,14 @@ struct PrepareBody {
 };
 // Reply: value[0] = kernel id, value[1] = local bytes per thread, value[2] = max threads per block. If it fails, the
 // message kQueryModule gets the reason.
+
+// How many blocks of a kernel fit on an SM at once. Reply: value[0].
+struct OccupancyBody {
+  uint32_t module;
+  uint32_t function;
+  uint32_t block_threads;
+  uint32_t dynamic_shared_bytes;
+};
 
 struct ResetBody {
   uint32_t device;

@@ -92,7 +92,7 @@ ClientStatus GetStatus(ByteReader& in) {
   return client;
 }
 constexpr size_t kLeastStatusBytes = 124;
-constexpr size_t kLeastDeviceBytes = 52;
+constexpr size_t kLeastDeviceBytes = 56;
 // The daemon iterates over what a server sends, and the server's user may control that server.
 constexpr uint32_t kMostStatuses = 32768;  // more windows than there is room for, on all devices
 constexpr uint32_t kMostSms = 65536;
@@ -125,6 +125,7 @@ void Put(ByteWriter& out, const ServerReady& ready) {
     out.PutString(device.name);
     out.Put(device.total_bytes);
     out.Put(device.sm_count);
+    out.Put(device.sms_per_chunk);
     out.Put(device.compute_major);
     out.Put(device.compute_minor);
     out.Put(device.pci_domain);
@@ -145,12 +146,14 @@ Result<ServerReady> GetServerReady(ByteReader& in) {
     device.name = in.GetString();
     device.total_bytes = in.Get<uint64_t>();
     device.sm_count = in.Get<uint32_t>();
+    device.sms_per_chunk = in.Get<uint32_t>();
     device.compute_major = in.Get<uint32_t>();
     device.compute_minor = in.Get<uint32_t>();
     device.pci_domain = in.Get<uint32_t>();
     device.pci_bus = in.Get<uint32_t>();
     device.pci_device = in.Get<uint32_t>();
-    if (device.sm_count > kMostSms || device.name.size() > kMostNameBytes)
+    if (device.sm_count > kMostSms || device.sms_per_chunk == 0 || device.sms_per_chunk > kMostSms ||
+        device.name.size() > kMostNameBytes)
       return Fail("ServerReady message has an impossible device");
   }
   return Finish(in, std::move(ready), "ServerReady");

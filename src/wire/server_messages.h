@@ -27,6 +27,7 @@ struct ServedDevice {
   std::string name;
   uint64_t total_bytes = 0;
   uint32_t sm_count = 0;
+  uint32_t sms_per_chunk = 1;  // partitions get SMs in multiples of this
   uint32_t compute_major = 0;
   uint32_t compute_minor = 0;
   uint32_t pci_domain = 0;

@@ -50,7 +50,8 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kExport:
     case RecordKind::kImport:
     case RecordKind::kImportDrop:
-    case RecordKind::kMemoryUse: return true;
+    case RecordKind::kMemoryUse:
+    case RecordKind::kOccupancy: return true;
     case RecordKind::kNone: return false;
   }
   return false;
@@ -249,6 +250,14 @@ Result<PrepareBody> ValidatePrepare(const Untrusted<RawRecord>& untrusted) {
   if (!any_shape && (!InLimits(b, kMaxBlock) || b[0] * b[1] * b[2] > kMaxBlockThreads)) {
     return Fail(fmt::format("block of {} x {} x {}", b[0], b[1], b[2]));
   }
+  return body;
+}
+
+Result<OccupancyBody> ValidateOccupancy(const Untrusted<RawRecord>& untrusted) {
+  const auto body = untrusted.Unchecked().body<OccupancyBody>();
+  if (body.block_threads == 0 || body.block_threads > kMaxBlockThreads || body.dynamic_shared_bytes > kMaxSharedBytes)
+    return Fail(fmt::format("blocks of {} threads and {} bytes of shared memory", body.block_threads,
+                            body.dynamic_shared_bytes));
   return body;
 }
 

@@ -43,6 +43,7 @@ ModuleUnloadBody ValidateModuleUnload(const Untrusted<RawRecord>& record);
 FreeBody ValidateFree(const Untrusted<RawRecord>& record);
 Result<AllocateBody> ValidateAllocate(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<PrepareBody> ValidatePrepare(const Untrusted<RawRecord>& record);
+Result<OccupancyBody> ValidateOccupancy(const Untrusted<RawRecord>& record);
 Result<ResetBody> ValidateReset(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<WordBody> ValidateWord(const Untrusted<RawRecord>& record);
 Result<MapBody> ValidateMap(const Untrusted<RawRecord>& record);

@@ -37,7 +37,7 @@ bool HeadIsGood(RecordKind kind, uint32_t stream, uint16_t reply = 0) {
 TEST(ValidateHead, RefusesKindsThatDoNotExist) {
   int known = 0;
   for (int kind = 0; kind < 256; ++kind) known += HeadIsGood(static_cast<RecordKind>(kind), 1);
-  EXPECT_EQ(known, 30);
+  EXPECT_EQ(known, 31);
   EXPECT_FALSE(HeadIsGood(RecordKind::kNone, 1));
 }
 
@@ -58,7 +58,7 @@ TEST(ValidateHead, ReplySlotsLieInTheTable) {
   EXPECT_FALSE(HeadIsGood(RecordKind::kAllocate, 0, kReplySlots));
   EXPECT_FALSE(HeadIsGood(RecordKind::kPrepare, 0, 0xffff));
   for (const RecordKind kind : {RecordKind::kPrepare, RecordKind::kReset, RecordKind::kConditionCreate,
-                                RecordKind::kWord, RecordKind::kMemoryUse})
+                                RecordKind::kWord, RecordKind::kMemoryUse, RecordKind::kOccupancy})
     EXPECT_FALSE(HeadIsGood(kind, 0, kReplySlots)) << static_cast<int>(kind);
   EXPECT_TRUE(HeadIsGood(RecordKind::kMarker, 1, 0xffff)) << "is not answered";
 }
@@ -274,6 +274,17 @@ TEST(ValidateConditional, KindsExistAndEndsSayOneOfTwoThings) {
   };
   EXPECT_TRUE(device(1));
   EXPECT_FALSE(device(2));
+}
+
+TEST(ValidateOccupancy, IsOfBlocksThatThereCanBe) {
+  const auto good = [](uint32_t threads, uint32_t shared) {
+    const OccupancyBody body{.block_threads = threads, .dynamic_shared_bytes = shared};
+    return ValidateOccupancy(Record(RecordKind::kOccupancy, body)).has_value();
+  };
+  EXPECT_TRUE(good(1024, 1u << 20));
+  EXPECT_FALSE(good(0, 0));
+  EXPECT_FALSE(good(1025, 0));
+  EXPECT_FALSE(good(32, (1u << 20) + 1));
 }
 
 TEST(ValidateMemoryUse, IsOfADeviceThatThereIs) {

@@ -26,6 +26,7 @@ class Device {
   // The server's number for it.
   uint32_t index() const { return index_; }
   const wire::DeviceInfo& info() const { return *info_; }
+  bool Has(wire::DeviceTraits trait) const { return (info_->traits & trait) != 0; }
   // The attribute's value; 0 for unknown ones.
   int Attribute(cuda::CUdevice_attribute attribute) const;
   // The sticky error of this process's work on the device, 0: none.

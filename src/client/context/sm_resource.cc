@@ -28,7 +28,9 @@ void SmResource::Write(cuda::CUdevResource* out) const {
   if (count == 0) return;
   out->type = cuda::CU_DEV_RESOURCE_TYPE_SM;
   out->ours = {.mark = kMark, .device = device->ordinal(), .first_sm = first_sm, .rest = {}};
-  out->sm = {.smCount = count, .minSmPartitionSize = 1, .smCoscheduledAlignment = 1};
+  out->sm = {.smCount = count,
+             .minSmPartitionSize = device->info().sm_group,
+             .smCoscheduledAlignment = device->info().sm_group};
 }
 
 }  // namespace tutti::client

@@ -23,16 +23,12 @@ namespace tutti::client {
 class Capture;
 class Context;
 
-// Lower is more urgent.
-inline constexpr int kLeastPriority = 0;
-inline constexpr int kGreatestPriority = -5;
-
 struct StreamOptions {
   bool legacy = false;
   bool per_thread = false;
   bool non_blocking = false;
   bool never_blocks = false;  // whoever submits to it looks for room first (RoomAfter): its backlog makes nobody wait
-  int priority = 0;
+  int priority = 0;  // lower is more urgent; the device's most urgent at most
 };
 
 // Thread-safe except Destroy: as with any handle, no other thread may be using it.

@@ -215,9 +215,8 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   CU_ASSIGN(Context* const context, UsableContext());
-  static_cast<void>(context);
-  if (least != nullptr) *least = kLeastPriority;
-  if (greatest != nullptr) *greatest = kGreatestPriority;
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = context->device().info().most_urgent;
   return CUDA_SUCCESS;
 }
 

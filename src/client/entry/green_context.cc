@@ -57,7 +57,8 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource* results, unsigned int* count
                                      CUdevResource* remaining, unsigned int, unsigned int least_sms) {
   if (count == nullptr || input == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(const SmResource whole, SmResource::Read(*input));
-  const uint32_t each = std::max(1u, least_sms);
+  const uint32_t group = whole.device->info().sm_group;
+  const uint32_t each = (std::max(1u, least_sms) + group - 1) / group * group;
   if (each > whole.count) {
     return Complain(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "groups of {} SMs out of {}: there is not even one",
                     each, whole.count);
@@ -145,7 +146,7 @@ CUresult cuGreenCtxStreamCreate(CUstream* out, CUgreenCtx handle, unsigned int f
   CU_ASSIGN(Context* const context, FindGreen(handle));
   CU_TRY(context->Check());
   Stream* const stream = Stream::Create(
-      *context, {.non_blocking = true, .priority = std::clamp(priority, kGreatestPriority, kLeastPriority)});
+      *context, {.non_blocking = true, .priority = std::clamp(priority, context->device().info().most_urgent, 0)});
   if (stream == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = stream->handle();
   return CUDA_SUCCESS;

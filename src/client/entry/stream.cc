@@ -29,7 +29,7 @@ CUresult cuStreamCreateWithPriority(CUstream* out, unsigned int flags, int prior
   if (out == nullptr || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Context* const context, UsableContext());
   const StreamOptions options{.non_blocking = flags == CU_STREAM_NON_BLOCKING,
-                              .priority = std::clamp(priority, kGreatestPriority, kLeastPriority)};
+                              .priority = std::clamp(priority, context->device().info().most_urgent, 0)};
   Stream* stream = Stream::Create(*context, options);
   if (stream == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = stream->handle();

@@ -36,10 +36,13 @@ void Function::Delete(Function* function) {
 }
 
 Answer<uint32_t> Function::Prepare(const BlockShape& shape) {
+  const bool any_shape = context_.device().Has(wire::kDeviceAnyShape);
   wire::PrepareBody body{.module = module_.id(), .function = number_};
-  body.block[0] = shape.x;
-  body.block[1] = shape.y;
-  body.block[2] = shape.z;
+  if (!any_shape) {
+    body.block[0] = shape.x;
+    body.block[1] = shape.y;
+    body.block[2] = shape.z;
+  }
   CompileWait wait(info_.name);
   const ipc::Reply reply =
       Attachment::Get().replies().Call(wire::RecordKind::kPrepare, body, [&wait] { wait.GoesOn(); });
@@ -49,12 +52,41 @@ Answer<uint32_t> Function::Prepare(const BlockShape& shape) {
   }
   const auto kernel = static_cast<uint32_t>(reply.value[0]);
   Keep(shape.packed(), kernel);
+  if (any_shape) {
+    std::lock_guard lock(mutex_);
+    any_shape_ = kernel;
+  }
   return kernel;
 }
 
 Answer<uint32_t> Function::PreparedLater(const BlockShape& shape) {
   if (const auto kernel = later_.Find(shape.packed())) return *kernel;
-  return Prepare(shape);
+  std::optional<uint32_t> any_shape;
+  {
+    std::lock_guard lock(mutex_);
+    any_shape = any_shape_;
+  }
+  if (!any_shape) return Prepare(shape);
+  Keep(shape.packed(), *any_shape);
+  return *any_shape;
+}
+
+uint32_t Function::AskedBlocksPerSm(uint32_t block_threads, uint32_t dynamic_shared_bytes) const {
+  const std::pair key(block_threads, dynamic_shared_bytes);
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto known = blocks_per_sm_.find(key); known != blocks_per_sm_.end()) return known->second;
+  }
+  const ipc::Reply reply =
+      Attachment::Get().replies().Call(wire::RecordKind::kOccupancy, wire::OccupancyBody{
+                                                                         .module = module_.id(),
+                                                                         .function = number_,
+                                                                         .block_threads = block_threads,
+                                                                         .dynamic_shared_bytes = dynamic_shared_bytes,
+                                                                     });
+  if (reply.status != 0) return 0;
+  std::lock_guard lock(mutex_);
+  return blocks_per_sm_[key] = static_cast<uint32_t>(reply.value[0]);
 }
 
 void Function::Keep(uint64_t shape, uint32_t kernel) {
@@ -96,8 +128,9 @@ int Function::GetAttribute(cuda::CUfunction_attribute attribute, int* value) con
     case cuda::CU_FUNC_ATTRIBUTE_NUM_REGS: *value = static_cast<int>(info_.registers); break;
     case cuda::CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = static_cast<int>(info_.ptx_version); break;
     case cuda::CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      *value = 10 * device.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-               device.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+      *value = info_.binary_version != 0 ? static_cast<int>(info_.binary_version)
+                                         : 10 * device.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                                               device.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
       break;
     case cuda::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = static_cast<int>(max_dynamic_shared()); break;
     case cuda::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = carveout_; break;

@@ -4,7 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "client/base/answer.h"
 #include "client/base/pool.h"
@@ -51,6 +54,8 @@ class Function {
     return PreparedLater(shape);
   }
 
+  // Blocks that fit on an SM at once, asked of the server once for each size. 0 if it does not say.
+  uint32_t AskedBlocksPerSm(uint32_t block_threads, uint32_t dynamic_shared_bytes) const;
   int GetAttribute(cuda::CUfunction_attribute attribute, int* value) const;
   int SetAttribute(cuda::CUfunction_attribute attribute, int value);
   // The dynamic shared memory that a launch may request.
@@ -81,7 +86,9 @@ class Function {
   std::atomic<int> non_portable_cluster_{0};
   std::array<Prepared_, 6> prepared_;
   ShapeTable later_;  // further shapes
-  std::mutex mutex_;  // guards adding to both
+  std::optional<uint32_t> any_shape_;  // the kernel, on devices where one is for all shapes
+  mutable std::map<std::pair<uint32_t, uint32_t>, uint32_t> blocks_per_sm_;  // by threads and bytes of shared memory
+  mutable std::mutex mutex_;  // guards adding to all of them
   std::atomic<bool> failure_logged_{false};
 };
 

@@ -74,7 +74,9 @@ int CheckCooperative(const Context& context, const Function& function, const Lau
   const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
   const uint64_t blocks = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
   const auto per_sm =
-      static_cast<uint64_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)) / threads;
+      device.Has(wire::kDeviceAsksOccupancy)
+          ? function.AskedBlocksPerSm(static_cast<uint32_t>(threads), shape.dynamic_shared_bytes)
+          : static_cast<uint64_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)) / threads;
   const uint64_t sms = context.sm_count();
   if (blocks <= per_sm * sms) return CUDA_SUCCESS;
   return Complain(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "cooperative launch of {}: {} blocks, {} fit at once",

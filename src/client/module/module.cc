@@ -96,10 +96,7 @@ void Forget(uint32_t module) {
 constinit Pool<Module, 1 << 17> Module::pool_;
 
 Module::Module(Context& context, uint32_t id, module::ModuleInfo info)
-    : context_(context),
-      id_(id),
-      serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),
-      info_(std::move(info)) {
+    : context_(context), id_(id), serial_(next_serial.fetch_add(1, std::memory_order_relaxed)), info_(std::move(info)) {
   for (uint32_t i = 0; i < info_.kernels.size(); ++i) {
     Function* function = Function::Create(*this, i);
     functions_.push_back(function);

@@ -27,6 +27,12 @@ int64_t SharedPerBlock(const Function& function) {
 
 int BlocksPerSm(const Function& function, int block_size, size_t dynamic_shared_bytes) {
   if (block_size <= 0 || block_size > static_cast<int>(function.info().max_threads)) return 0;
+  if (function.context().device().Has(wire::kDeviceAsksOccupancy)) {
+    const auto most = static_cast<size_t>(Limit(function, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+    if (dynamic_shared_bytes > std::max(most, size_t{function.max_dynamic_shared()})) return 0;
+    return static_cast<int>(
+        function.AskedBlocksPerSm(static_cast<uint32_t>(block_size), static_cast<uint32_t>(dynamic_shared_bytes)));
+  }
   int64_t blocks = Limit(function, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
   blocks = std::min<int64_t>(
       blocks, Limit(function, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / RoundUpToWarps(block_size));

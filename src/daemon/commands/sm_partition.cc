@@ -28,8 +28,7 @@ void Add(const CommandCall& call) {
     const wire::ServedDevice& served = (*devices)[*device];
     Partition partition{.device = control::FormatUuid(served.uuid), .id = NewPartitionId(2), .chunks = chunks};
     PartitionTable& table = call.context.partitions;
-    if (const auto created = table.Create(partition, served.sm_count); !created)
-      return call.reply.Line(created.error().text);
+    if (const auto created = table.Create(partition, served); !created) return call.reply.Line(created.error().text);
     call.reply.Line(table.Add(std::move(partition)).full_id());
   });
 }
@@ -57,8 +56,8 @@ void AppendDevice(std::string& text, const wire::ServedDevice& device, Partition
   const auto out = std::back_inserter(text);
   const std::string uuid = control::FormatUuid(device.uuid);
   const uint32_t free_sms = table.FreeSms(uuid, device.sm_count);
-  fmt::format_to(out, fmt::runtime(kRow), uuid.substr(0, kShortUuid), "-", free_sms / kSmsPerChunk,
-                 (device.sm_count - free_sms) / kSmsPerChunk, free_sms, device.sm_count - free_sms, "-");
+  fmt::format_to(out, fmt::runtime(kRow), uuid.substr(0, kShortUuid), "-", free_sms / device.sms_per_chunk,
+                 (device.sm_count - free_sms) / device.sms_per_chunk, free_sms, device.sm_count - free_sms, "-");
   for (const Partition* partition : table.Of(uuid)) {
     fmt::format_to(out, fmt::runtime(kRow), uuid.substr(0, kShortUuid), partition->id, "-", partition->chunks, "-",
                    partition->sm_count(), table.InUse(*partition, living) ? "Yes" : "No");

@@ -232,7 +232,7 @@ void ControlDaemon::MakePartitions(const ServerHandle& server) {
     Status made = ordinal ? Status() : std::unexpected(ordinal.error());
     if (made) {
       partition.device = control::FormatUuid(server.devices()[*ordinal].uuid);
-      made = partitions_.Create(partition, server.devices()[*ordinal].sm_count);
+      made = partitions_.Create(partition, server.devices()[*ordinal]);
     }
     if (!made)
       log::Error("SM partition '{}' of server {} is not made: {}", partition.name, server.name(), made.error().text);

@@ -46,15 +46,16 @@ std::vector<bool> PartitionTable::Taken(std::string_view device, uint32_t sm_cou
   return taken;
 }
 
-Status PartitionTable::Create(Partition& partition, uint32_t sm_count) const {
+Status PartitionTable::Create(Partition& partition, const wire::ServedDevice& device) const {
+  const uint32_t sm_count = device.sm_count, per_chunk = device.sms_per_chunk;
   std::vector<bool> taken = Taken(partition.device, sm_count);
-  const uint32_t whole_chunks = sm_count / kSmsPerChunk;
+  const uint32_t whole_chunks = sm_count / per_chunk;
   std::vector<wire::SmRange> sms;
   uint32_t chunks = 0;
   for (uint32_t chunk = 0; chunk < whole_chunks && chunks < partition.chunks; ++chunk) {
-    const uint32_t first = chunk * kSmsPerChunk;
-    if (std::any_of(taken.begin() + first, taken.begin() + first + kSmsPerChunk, [](bool sm) { return sm; })) continue;
-    for (uint32_t sm = first; sm < first + kSmsPerChunk; ++sm) Append(sms, 0, sm);
+    const uint32_t first = chunk * per_chunk;
+    if (std::any_of(taken.begin() + first, taken.begin() + first + per_chunk, [](bool sm) { return sm; })) continue;
+    for (uint32_t sm = first; sm < first + per_chunk; ++sm) Append(sms, 0, sm);
     ++chunks;
   }
   if (chunks < partition.chunks) {
@@ -62,7 +63,7 @@ Status PartitionTable::Create(Partition& partition, uint32_t sm_count) const {
         "Failed to fulfill the requested SM partition of {} chunks, error CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION",
         partition.chunks));
   }
-  for (uint32_t sm = whole_chunks * kSmsPerChunk; partition.include_remainder && sm < sm_count; ++sm) {
+  for (uint32_t sm = whole_chunks * per_chunk; partition.include_remainder && sm < sm_count; ++sm) {
     if (!taken[sm]) Append(sms, 0, sm);
   }
   partition.sms = std::move(sms);

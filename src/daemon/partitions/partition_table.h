@@ -1,8 +1,8 @@
 // SM partitions: SMs reserved for one partition's clients. Daemon thread only.
 //
 // SMs are allocated in chunks. On a GPU a chunk is the unit that the hardware can isolate (8 SMs since Hopper); on the
-// CPU device it is one SM. The daemon owns the table, not a server, because all servers share the SMs: one table keeps
-// partitions of different servers disjoint, too.
+// CPU device it is one SM, unless TUTTI_CPU_SM_GROUP says otherwise. The daemon owns the table, not a server, because
+// all servers share the SMs: one table keeps partitions of different servers disjoint, too.
 //
 // A client names its partition as "<device UUID>/<id>" in CUDA_MPS_SM_PARTITION; a unique prefix of either is enough.
 #pragma once
@@ -19,16 +19,14 @@
 
 namespace tutti::daemon {
 
-inline constexpr uint32_t kSmsPerChunk = 1;
-
 struct Partition {
   std::string device;  // UUID
   std::string id;
   std::string server;  // protocol 3: whose it is, and its name there
   std::string name;
   uint32_t chunks = 0;
-  bool include_remainder = false;   // include the SMs left over when the device is divided into chunks
-  std::vector<wire::SmRange> sms;   // empty: configured, its server does not run
+  bool include_remainder = false;  // include the SMs left over when the device is divided into chunks
+  std::vector<wire::SmRange> sms;  // empty: configured, its server does not run
 
   bool created() const { return !sms.empty(); }
   uint32_t sm_count() const;
@@ -44,9 +42,9 @@ struct LivingClients {
 
 class PartitionTable {
  public:
-  // Allocates SMs of a device with `sm_count` SMs to the partition, whose device, chunks and include_remainder are set.
-  // Fails if not enough are free.
-  Status Create(Partition& partition, uint32_t sm_count) const;
+  // Allocates SMs of the device to the partition, whose device, chunks and include_remainder are set. Fails if not
+  // enough are free.
+  Status Create(Partition& partition, const wire::ServedDevice& device) const;
 
   Partition& Add(Partition partition);
   // Fails if none or several match.

@@ -15,7 +15,7 @@ const std::string kUuid = control::FormatUuid(kDevice.uuid);
 
 Partition& Make(PartitionTable& table, uint32_t chunks) {
   Partition partition{.device = kUuid, .id = NewPartitionId(2), .chunks = chunks};
-  EXPECT_TRUE(table.Create(partition, kDevice.sm_count));
+  EXPECT_TRUE(table.Create(partition, kDevice));
   return table.Add(std::move(partition));
 }
 
@@ -24,7 +24,7 @@ TEST(PartitionTable, PartitionsNeverShareAnSm) {
   EXPECT_THAT(Make(table, 3).sms, ElementsAre(SmRange{0, 0, 3}));
   EXPECT_THAT(Make(table, 5).sms, ElementsAre(SmRange{0, 3, 5}));
   Partition one{.device = kUuid, .chunks = 1};
-  const auto refused = table.Create(one, kDevice.sm_count);
+  const auto refused = table.Create(one, kDevice);
   ASSERT_FALSE(refused);
   EXPECT_EQ(
       refused.error().text,
@@ -38,6 +38,19 @@ TEST(PartitionTable, GapsAreUsedAgain) {
   table.Remove(table.all().front());
   EXPECT_THAT(Make(table, 4).sms, ElementsAre(SmRange{0, 0, 2}, SmRange{0, 5, 2}));
   EXPECT_EQ(table.FreeSms(kUuid, kDevice.sm_count), 1u);
+}
+
+TEST(PartitionTable, SmsAreGivenInChunksOfTheDevice) {
+  const wire::ServedDevice device{.uuid = {0xcb, 0x12}, .sm_count = 21, .sms_per_chunk = 8};
+  PartitionTable table;
+  Partition first{.device = kUuid, .id = "a", .chunks = 1};
+  EXPECT_TRUE(table.Create(first, device));
+  EXPECT_THAT(table.Add(first).sms, ElementsAre(SmRange{0, 0, 8}));
+  Partition rest{.device = kUuid, .id = "b", .chunks = 1, .include_remainder = true};
+  EXPECT_TRUE(table.Create(rest, device));
+  EXPECT_THAT(table.Add(rest).sms, ElementsAre(SmRange{0, 8, 13}));
+  Partition none{.device = kUuid, .id = "c", .chunks = 1};
+  EXPECT_FALSE(table.Create(none, device)) << "the last five are no chunk";
 }
 
 TEST(PartitionTable, AClientHasItsPartitionBySomeOfItsName) {

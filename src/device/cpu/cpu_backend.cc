@@ -84,9 +84,11 @@ class CpuBackend final : public Backend {
 
   void ShareTime(uint32_t device, TimePeers* peers) override { devices_[device]->scheduler.SetPeers(peers); }
 
-  void SetPolicy(Policy policy) override {
+  std::span<const Policy> policies() const override { return kAllPolicies; }
+  Status SetPolicy(Policy policy) override {
     policy_.store(policy);
     for (auto& device : devices_) device->scheduler.SetPolicy(policy);
+    return {};
   }
   Policy policy() const override { return policy_.load(); }
 

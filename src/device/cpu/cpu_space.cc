@@ -170,6 +170,10 @@ void CpuSpace::LoadAgain(uint32_t kernel) {
   modules_.GiveBack(kernel, std::move(code), launched_);
 }
 
+Result<uint32_t> CpuSpace::BlocksPerSm(uint32_t, uint32_t, uint32_t, uint32_t) {
+  return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "clients know it by their modules' registers and shared memory");
+}
+
 Status CpuSpace::UnloadModule(uint32_t module) {
   module::SegmentAddresses addresses;
   TUTTI_ASSIGN(auto kept, modules_.Unload(module, &addresses));

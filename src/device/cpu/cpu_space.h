@@ -68,6 +68,8 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Status HostCallDone(uint32_t stream, uint64_t token) override;
   Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) override;
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) override;
+  Result<uint32_t> BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads,
+                               uint32_t dynamic_shared_bytes) override;
   Status UnloadModule(uint32_t module) override;
   void LoadAgain(uint32_t kernel) override;
   void Reset(uint32_t device) override;

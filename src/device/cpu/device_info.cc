@@ -11,6 +11,7 @@
 
 #include "cuda/device_attribute.h"
 #include "device/cpu/exec/device_limits.h"
+#include "device/device.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -165,6 +166,8 @@ wire::DeviceInfo DescribeDevice(const CpuSettings& settings, uint32_t ordinal) {
   std::memcpy(info.name, name.data(), std::min(name.size(), sizeof info.name - 1));
   SetUuid(info, ordinal);
   info.total_bytes = settings.memory_bytes;
+  info.sm_group = settings.sm_group;
+  info.most_urgent = 1 - static_cast<int32_t>(kUrgencies);
 
   const auto set = [&info](DeviceAttribute attribute, int32_t value) { info.attributes[attribute] = value; };
   for (const auto& [attribute, value] : kExecutionLimits) set(attribute, value);

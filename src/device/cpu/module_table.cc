@@ -91,7 +91,8 @@ Result<Space::LoadedModule> ModuleTable::Load(uint32_t device, std::span<const u
   image_bytes_ += image.size();
   const uint32_t id = next_module_++;
   modules_[id].instance = instance;
-  return Space::LoadedModule{.id = id, .info = module::Describe(*instance->index, instance->addresses), .log = instance->index->log};
+  return Space::LoadedModule{
+      .id = id, .info = module::Describe(*instance->index, instance->addresses), .log = instance->index->log};
 }
 
 Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3],

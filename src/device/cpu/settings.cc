@@ -103,6 +103,7 @@ Result<CpuSettings> CpuSettings::FromEnvironment() {
   CpuSettings settings;
   TUTTI_ASSIGN(settings.devices, CountFrom("TUTTI_CPU_DEVICES", 1, wire::kMaxDevices));
   TUTTI_ASSIGN(settings.sms, CountFrom("TUTTI_CPU_SMS", settings.cores, kMaxSms));
+  TUTTI_ASSIGN(settings.sm_group, CountFrom("TUTTI_CPU_SM_GROUP", settings.sm_group, settings.sms));
   TUTTI_ASSIGN(settings.nice, CountFrom("TUTTI_CPU_NICE", settings.nice, kMostNice, 0));
   TUTTI_ASSIGN(settings.loaded_kernels,
                CountFrom("TUTTI_CPU_LOADED_KERNELS", settings.loaded_kernels, kMostLoadedKernels));

@@ -16,6 +16,8 @@ struct CpuSettings {
   uint32_t devices = 1;       // TUTTI_CPU_DEVICES
   std::vector<uint32_t> served;  // ordinals of those that are served, in this order; empty: all
   uint32_t sms = 1;           // TUTTI_CPU_SMS: per device; default: cores in the affinity mask
+  // TUTTI_CPU_SM_GROUP: green contexts and partitions get SMs in multiples of it, as on a GPU (8 since Hopper)
+  uint32_t sm_group = 1;
   uint32_t cores = CoresOfThisProcess();  // that the SMs' threads share
   uint64_t memory_bytes = 0;  // TUTTI_CPU_MEMORY: per device; default: half of what this process can have
   // Of pinned and staging memory, constants and images of modules (device/host_share.h). ~0: no limit.

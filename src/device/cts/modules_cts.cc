@@ -1,6 +1,8 @@
 // Modules and launches, as far as they are the same on every backend.
+#include <algorithm>
 #include <cstring>
 
+#include "cuda/device_attribute.h"
 #include "cuda/result.h"
 #include "device/cts/conformance.h"
 #include "device/cts/images.h"
@@ -94,11 +96,54 @@ TEST_F(Conformance, LaunchesAreCounted) {
 TEST_F(Conformance, PoliciesCanBeChangedLive) {
   Client client(backend_.get());
   client.CreateStream(1);
-  for (const Policy policy : {Policy::kTimeSlice, Policy::kShare, Policy::kTimeSlice}) {
+  EXPECT_EQ(backend_->policy(), backend_->policies().front());
+  for (const Policy policy : kAllPolicies) {
     client.Launch(1, client.Kernel(kEmpty), 100, 32, {});
-    backend_->SetPolicy(policy);
-    EXPECT_EQ(backend_->policy(), policy);
+    const Policy before = backend_->policy();
+    const bool known = std::ranges::find(backend_->policies(), policy) != backend_->policies().end();
+    const Status set = backend_->SetPolicy(policy);
+    EXPECT_EQ(set.has_value(), known) << PolicyName(policy);
+    EXPECT_EQ(backend_->policy(), known ? policy : before);
     ASSERT_TRUE(client.Synchronize(1));
+  }
+}
+
+TEST_F(Conformance, OccupancyIsAnsweredWhereClientsAskForIt) {
+  Client client(backend_.get());
+  const auto module = client.space().LoadModule(0, Bytes(kAdd));
+  ASSERT_TRUE(module) << module.error().text;
+  const auto blocks = [&](uint32_t threads) { return client.space().BlocksPerSm(module->id, 0, threads, 0); };
+  if ((backend_->devices()[0].traits & wire::kDeviceAsksOccupancy) == 0) {
+    EXPECT_EQ(blocks(128).error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
+    return;
+  }
+  ASSERT_TRUE(blocks(128)) << blocks(128).error().text;
+  EXPECT_GE(*blocks(128), 1u);
+  EXPECT_LE(*blocks(1024), *blocks(128));
+  EXPECT_FALSE(client.space().BlocksPerSm(module->id + 1, 0, 128, 0));
+  EXPECT_FALSE(client.space().BlocksPerSm(module->id, 99, 128, 0));
+}
+
+TEST_F(Conformance, OneKernelIsForAllShapesWhereItSaysSo) {
+  if ((backend_->devices()[0].traits & wire::kDeviceAnyShape) == 0) GTEST_SKIP() << "a kernel is for one block shape";
+  Client client(backend_.get());
+  client.CreateStream(1);
+  const auto module = client.space().LoadModule(0, Bytes(kAdd));
+  ASSERT_TRUE(module) << module.error().text;
+  const uint32_t any[3] = {0, 0, 0};
+  const auto kernel = client.space().Prepare(module->id, 0, any);
+  ASSERT_TRUE(kernel);
+  const uint64_t counter = client.Allocate(8);
+  for (const uint32_t threads : {1, 32, 100, 1024}) client.Launch(1, kernel->id, 1, threads, {counter, 1});
+  EXPECT_TRUE(client.Synchronize(1));
+}
+
+TEST_F(Conformance, DevicesSayHowTheirSmsAndPrioritiesAreGiven) {
+  for (const wire::DeviceInfo& device : backend_->devices()) {
+    const int sms = device.attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
+    EXPECT_GE(device.sm_group, 1u);
+    EXPECT_LE(device.sm_group, static_cast<uint32_t>(sms));
+    EXPECT_LE(device.most_urgent, 0);
   }
 }
 

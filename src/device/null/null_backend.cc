@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "device/common/check_policy.h"
 #include "device/null/null_space.h"
 #include "os/fd.h"
 #include "os/thread.h"
@@ -19,7 +20,10 @@ namespace {
 constexpr uint64_t kSpinNs = 50'000;  // without finding a record, before the thread sleeps
 
 wire::DeviceInfo Describe() {
-  wire::DeviceInfo info{.total_bytes = kNullMemoryBytes};
+  wire::DeviceInfo info{.total_bytes = kNullMemoryBytes,
+                        .traits = wire::kDeviceAnyShape | wire::kDeviceAsksOccupancy,
+                        .sm_group = 1,
+                        .most_urgent = -1};
   std::strncpy(info.name, "Tutti null device", sizeof info.name - 1);
   std::memcpy(info.uuid, "tutti-null-dev-0", sizeof info.uuid);
   const std::pair<int, int> attributes[] = {
@@ -35,6 +39,8 @@ wire::DeviceInfo Describe() {
   for (const auto& [attribute, value] : attributes) info.attributes[attribute] = value;
   return info;
 }
+
+constexpr Policy kPolicies[] = {Policy::kShare};
 
 class NullBackend final : public Backend {
  public:
@@ -59,8 +65,9 @@ class NullBackend final : public Backend {
     thread_ = os::StartThread("null-device", [this] { RunIdle(); });
   }
 
-  void SetPolicy(Policy policy) override { policy_.store(policy, std::memory_order_relaxed); }
-  Policy policy() const override { return policy_.load(std::memory_order_relaxed); }
+  std::span<const Policy> policies() const override { return kPolicies; }
+  Status SetPolicy(Policy policy) override { return CheckPolicy(policy, policies()); }
+  Policy policy() const override { return kPolicies[0]; }
   void SetTracing(bool) override {}
   std::vector<TraceEvent> TakeTrace() override { return {}; }
 
@@ -98,7 +105,6 @@ class NullBackend final : public Backend {
   wire::DeviceInfo info_;
   WindowArena windows_{kNullWindow.bytes};
   MemoryAccount account_{kNullMemoryBytes};
-  std::atomic<Policy> policy_{Policy::kShare};
   IdleWork work_;
   os::Fd wake_;
   std::atomic<bool> stop_{false};

@@ -240,6 +240,13 @@ Result<PreparedKernel> NullSpace::Prepare(uint32_t module, uint32_t kernel, cons
   return PreparedKernel{.id = module << 16 | kernel, .local_bytes = 0, .max_threads = 1024};
 }
 
+Result<uint32_t> NullSpace::BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads, uint32_t) {
+  constexpr uint32_t kWarp = 32;
+  const uint32_t none[3] = {};
+  TUTTI_TRY(Prepare(module, kernel, none));
+  return kNullThreadsPerSm / AlignUp(block_threads, kWarp);
+}
+
 Status NullSpace::UnloadModule(uint32_t module) {
   std::lock_guard lock(modules_mutex_);
   if (modules_.erase(module) == 0)

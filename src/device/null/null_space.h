@@ -16,6 +16,7 @@ namespace tutti::device::null {
 inline constexpr wire::WindowShape kNullWindow{
     .bytes = 5ull << 30, .host_bytes = 1ull << 30, .device_bytes = 4ull << 30};
 inline constexpr uint64_t kNullMemoryBytes = 3ull << 30;
+inline constexpr uint32_t kNullThreadsPerSm = 2048;
 
 class NullSpace final : public Space {
  public:
@@ -54,6 +55,8 @@ class NullSpace final : public Space {
   Status HostCallDone(uint32_t stream, uint64_t token) override;
   Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) override;
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) override;
+  Result<uint32_t> BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads,
+                               uint32_t dynamic_shared_bytes) override;
   Status UnloadModule(uint32_t module) override;
   void Reset(uint32_t device) override;
   void SetLimits(const Limits& limits) override;

@@ -11,7 +11,7 @@ void AppendRows(control::TextTable& table, const std::string& server, const Devi
     const wire::ServedDevice& device = devices[ordinal];
     table.rows.push_back({std::to_string(ordinal), server, commands::PciAddress(device),
                           control::FormatUuid(device.uuid), device.name, std::to_string(device.sm_count),
-                          std::to_string(device.sm_count / kSmsPerChunk), "-"});
+                          std::to_string(device.sm_count / device.sms_per_chunk), "-"});
   }
 }
 

@@ -51,7 +51,7 @@ void CreateOn(const Request& request, const std::string& server_name, const Devi
                                       partition->name, partition->device));
   }
   if (running) {
-    if (const auto created = table.Create(*partition, devices[*ordinal].sm_count); !created)
+    if (const auto created = table.Create(*partition, devices[*ordinal]); !created)
       return request.Refuse(created.error().text);
   }
   AnswerCreated(request, table.Add(*std::move(partition)));
@@ -132,8 +132,8 @@ void ListOn(const Request& request, const Devices& devices) {
     }
     const uint32_t free_sms = request.context().partitions.FreeSms(uuid, devices[ordinal].sm_count);
     if (free_sms > 0) {
-      table.rows.push_back(
-          {"-", uuid, "-", std::to_string(free_sms / kSmsPerChunk), std::to_string(free_sms), "-", "unallocated", "-"});
+      table.rows.push_back({"-", uuid, "-", std::to_string(free_sms / devices[ordinal].sms_per_chunk),
+                            std::to_string(free_sms), "-", "unallocated", "-"});
     }
   }
   request.Print(table);
