@@ -38,6 +38,17 @@ void Measure(const std::vector<double>& percentages, uint32_t first_user, double
   }
 }
 
+// Two users' clients, of which the second one's is below normal priority.
+void MeasurePriorities(uint32_t first_user, double seconds, bench::Report& report) {
+  bench::Clients clients({{.arguments = "hog 64 200 16", .uid = first_user},
+                          {.arguments = "hog 64 200 16", .below_normal = true, .uid = first_user + 1}});
+  clients.Begin();
+  clients.SharesOver(0.3);
+  const auto got = clients.SharesOver(seconds);
+  report.Add({"user 1, normal, beside one below normal", 100 * got[0], "%", 100, "asked", got[0], 1 - got[0]});
+  report.Add({"user 2, below normal", 100 * got[1], "%", 0, "asked", 0, got[1]});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -58,6 +69,7 @@ int main(int argc, char** argv) {
     constexpr uint32_t kFirstUser = 60001;
     for (const auto& percentages : {std::vector<double>{30, 70}, {50, 50}, {20, 40}})
       Measure(percentages, kFirstUser, seconds, report, between);
+    MeasurePriorities(kFirstUser, seconds, report);
     report.Add({"between users: mean absolute error", between.Mean(), "%", 2, "aim", between.Mean() / 2, 0});
   }
   return report.Finish(out);

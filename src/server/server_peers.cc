@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "base/clock.h"
@@ -15,6 +17,26 @@ constexpr double kThousandths = 1000;
 constexpr size_t kMostOwn = 4;  // who has not heard of any of the last four daemons will hear of no other
 
 wire::ServerPage* PageOf(const os::Mapping& mapping) { return reinterpret_cast<wire::ServerPage*>(mapping.data()); }
+
+uint32_t Thousandths(double value) { return static_cast<uint32_t>(value * kThousandths); }
+
+void Write(const device::TimeDemand& demand, wire::ServerPage::Demand& to) {
+  to.band.store(demand.band, std::memory_order_relaxed);
+  to.weight.store(Thousandths(demand.weight), std::memory_order_relaxed);
+  to.sms.store(Thousandths(demand.sms), std::memory_order_relaxed);
+  to.sms_now.store(Thousandths(demand.sms_now), std::memory_order_relaxed);
+  const device::SmSet word(~0ull);
+  for (size_t i = 0; i < std::size(to.region); ++i)
+    to.region[i].store((demand.region >> (64 * i) & word).to_ullong(), std::memory_order_relaxed);
+}
+
+device::SmSet RegionOf(const wire::ServerPage::Demand& demand) {
+  static_assert(64 * std::extent_v<decltype(demand.region)> == device::kMaxSms);
+  device::SmSet region;
+  for (size_t i = 0; i < std::size(demand.region); ++i)
+    region |= device::SmSet(demand.region[i].load(std::memory_order_relaxed)) << (64 * i);
+  return region;
+}
 
 // Whatever is there is mapped only if it cannot shrink.
 Result<os::Mapping> MapPage(int file, bool writable) {
@@ -96,28 +118,73 @@ void ServerPeers::ShareTime() {
   }
 }
 
-void ServerPeers::Say(uint32_t device, const device::TimeDemand& demand, uint64_t until_ns) {
+void ServerPeers::Say(uint32_t device, std::span<const device::TimeDemand> demands, uint64_t until_ns) {
   if (device >= wire::kMaxDevices) return;
+  demands = demands.first(std::min<size_t>(demands.size(), wire::ServerPage::kMostDemands));
   std::lock_guard lock(mutex_);
   for (const os::Mapping& own : own_) {
     auto& place = PageOf(own)->devices[device];
-    place.wanted_weight.store(static_cast<uint32_t>(demand.weight * kThousandths), std::memory_order_relaxed);
-    place.wanted_sms.store(static_cast<uint32_t>(demand.sms * kThousandths), std::memory_order_relaxed);
+    for (size_t i = 0; i < demands.size(); ++i) Write(demands[i], place.demands[i]);
+    place.demand_count.store(static_cast<uint32_t>(demands.size()), std::memory_order_relaxed);
     place.wanted_until_ns.store(until_ns, std::memory_order_release);
+  }
+}
+
+void ServerPeers::SayUntil(uint32_t device, uint64_t until_ns) {
+  if (device >= wire::kMaxDevices) return;
+  std::lock_guard lock(mutex_);
+  for (const os::Mapping& own : own_)
+    PageOf(own)->devices[device].wanted_until_ns.store(until_ns, std::memory_order_release);
+}
+
+void ServerPeers::SayNow(uint32_t device, size_t place, double sms_now) {
+  if (device >= wire::kMaxDevices || place >= wire::ServerPage::kMostDemands) return;
+  std::lock_guard lock(mutex_);
+  for (const os::Mapping& own : own_) {
+    PageOf(own)->devices[device].demands[place].sms_now.store(Thousandths(sms_now), std::memory_order_relaxed);
+  }
+}
+
+// Those of others that hold. `use`: (server, demand); false ends it. The lock is held.
+template <typename Use>
+void ServerPeers::ForEachDemand(uint32_t device, uint64_t now_ns, const Use& use) const {
+  for (const auto& [server, other] : others_) {
+    if (!other.places[device]) continue;
+    const auto& place = other.page()->devices[*other.places[device]];
+    if (place.wanted_until_ns.load(std::memory_order_acquire) <= now_ns) continue;
+    const uint32_t count = std::min(place.demand_count.load(std::memory_order_relaxed), wire::ServerPage::kMostDemands);
+    for (uint32_t i = 0; i < count; ++i) {
+      if (!use(server, place.demands[i])) return;
+    }
   }
 }
 
 size_t ServerPeers::Hear(uint32_t device, std::span<device::TimeDemand> room, uint64_t now_ns) const {
   std::lock_guard lock(mutex_);
   size_t count = 0;
-  for (const auto& [server, other] : others_) {
-    if (!other.places[device] || count == room.size()) continue;
-    const auto& place = other.page()->devices[*other.places[device]];
-    if (place.wanted_until_ns.load(std::memory_order_acquire) <= now_ns) continue;
-    room[count++] = {.weight = place.wanted_weight.load(std::memory_order_relaxed) / kThousandths,
-                     .sms = place.wanted_sms.load(std::memory_order_relaxed) / kThousandths};
-  }
+  ForEachDemand(device, now_ns, [&](uint32_t server, const wire::ServerPage::Demand& demand) {
+    if (count == room.size()) return false;
+    room[count++] = {.weight = demand.weight.load(std::memory_order_relaxed) / kThousandths,
+                     .sms = demand.sms.load(std::memory_order_relaxed) / kThousandths,
+                     .sms_now = demand.sms_now.load(std::memory_order_relaxed) / kThousandths,
+                     .band = demand.band.load(std::memory_order_relaxed),
+                     .region = RegionOf(demand),
+                     .server = server};
+    return true;
+  });
   return count;
+}
+
+double ServerPeers::HearUrgent(uint32_t device, uint32_t band, const device::SmSet& region, uint64_t now_ns) const {
+  std::lock_guard lock(mutex_);
+  double sms = 0;
+  ForEachDemand(device, now_ns, [&](uint32_t, const wire::ServerPage::Demand& demand) {
+    const uint32_t now = demand.sms_now.load(std::memory_order_relaxed);
+    if (now != 0 && demand.band.load(std::memory_order_relaxed) < band)
+      sms += now / kThousandths * device::Overlap(RegionOf(demand), region);
+    return true;
+  });
+  return sms;
 }
 
 // seq_cst: two that exchange at once cannot both miss each other.

@@ -36,6 +36,9 @@ class ServerPeers {
   Status ReadFrom(uint32_t server, int page);
   void Forget(uint32_t server);
 
+  // What is said and heard of one device; the backend has it while there are others. Lives as long as this.
+  device::TimePeers& time(uint32_t device) { return *devices_[device]; }
+
  private:
   class OfDevice final : public device::MemoryPeers, public device::TimePeers {
    public:
@@ -43,9 +46,16 @@ class ServerPeers {
     uint64_t Exchange(uint64_t bytes) override { return peers_->Exchange(device_, bytes); }
     uint64_t bytes() const override { return peers_->OthersHave(device_); }
     void Pause() override;
-    void Say(const device::TimeDemand& demand, uint64_t until_ns) override { peers_->Say(device_, demand, until_ns); }
+    void Say(std::span<const device::TimeDemand> demands, uint64_t until_ns) override {
+      peers_->Say(device_, demands, until_ns);
+    }
+    void SayUntil(uint64_t until_ns) override { peers_->SayUntil(device_, until_ns); }
+    void SayNow(size_t place, double sms_now) override { peers_->SayNow(device_, place, sms_now); }
     size_t Hear(std::span<device::TimeDemand> room, uint64_t now_ns) const override {
       return peers_->Hear(device_, room, now_ns);
+    }
+    double HearUrgent(uint32_t band, const device::SmSet& region, uint64_t now_ns) const override {
+      return peers_->HearUrgent(device_, band, region, now_ns);
     }
 
    private:
@@ -61,8 +71,13 @@ class ServerPeers {
   uint64_t Exchange(uint32_t device, uint64_t bytes);
   uint64_t OthersHave(uint32_t device) const;
   uint64_t Sum(uint32_t device) const;  // the lock is held
-  void Say(uint32_t device, const device::TimeDemand& demand, uint64_t until_ns);
+  void Say(uint32_t device, std::span<const device::TimeDemand> demands, uint64_t until_ns);
+  void SayUntil(uint32_t device, uint64_t until_ns);
+  void SayNow(uint32_t device, size_t place, double sms_now);
   size_t Hear(uint32_t device, std::span<device::TimeDemand> room, uint64_t now_ns) const;
+  double HearUrgent(uint32_t device, uint32_t band, const device::SmSet& region, uint64_t now_ns) const;
+  template <typename Use>
+  void ForEachDemand(uint32_t device, uint64_t now_ns, const Use& use) const;
   void ShareTime();
 
   device::Backend& backend_;

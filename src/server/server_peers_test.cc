@@ -102,6 +102,36 @@ TEST_F(TwoServers, GoOnWithNewPagesAndOld) {
   EXPECT_EQ(two_.memory().device_bytes(), 0u);
 }
 
+TEST_F(TwoServers, HearWhatTheOtherWantsOfTheTime) {
+  const device::SmSet low(0b0011), high = device::SmSet(0b11) << 254;
+  one_.peers.time(0).Say(
+      std::vector<device::TimeDemand>{{.weight = 30, .sms = 1.5, .sms_now = 2, .band = 0, .region = low},
+                                      {.weight = 70, .sms = 0.25, .sms_now = 0, .band = 1, .region = high}},
+      1000);
+  std::vector<device::TimeDemand> heard(8);
+  ASSERT_EQ(two_.peers.time(0).Hear(heard, 999), 2u);
+  EXPECT_EQ(heard[0].weight, 30);
+  EXPECT_EQ(heard[0].sms, 1.5);
+  EXPECT_EQ(heard[0].region, low);
+  EXPECT_EQ(heard[1].band, 1u);
+  EXPECT_EQ(heard[1].region, high);
+  EXPECT_EQ(heard[1].server, 1u);
+  EXPECT_EQ(two_.peers.time(0).HearUrgent(1, low, 999), 2);
+  EXPECT_EQ(two_.peers.time(0).HearUrgent(1, device::SmSet(0b0110), 999), 1) << "half of these SMs";
+  EXPECT_EQ(two_.peers.time(0).HearUrgent(1, high, 999), 0);
+  EXPECT_EQ(two_.peers.time(0).HearUrgent(0, low, 999), 0) << "nobody precedes these";
+  one_.peers.time(0).SayNow(0, 0);
+  EXPECT_EQ(two_.peers.time(0).HearUrgent(1, low, 999), 0);
+  one_.peers.time(0).SayNow(100, 1);  // no such demand
+
+  EXPECT_EQ(two_.peers.time(0).Hear(heard, 1000), 0u) << "too long ago";
+  one_.peers.time(0).SayUntil(2000);
+  EXPECT_EQ(two_.peers.time(0).Hear(heard, 1000), 2u);
+  one_.peers.time(0).SayUntil(1000);
+  EXPECT_EQ(two_.peers.time(0).HearUrgent(2, low, 1000), 0);
+  EXPECT_EQ(one_.peers.time(0).Hear(heard, 999), 0u) << "not what it says itself";
+}
+
 // What a server's user may have put there.
 TEST_F(TwoServers, BelieveNoMoreThanTheDeviceHas) {
   const os::Fd page = os::CreateMemoryForWriter("page", sizeof(wire::ServerPage)).value();
@@ -113,10 +143,17 @@ TEST_F(TwoServers, BelieveNoMoreThanTheDeviceHas) {
   for (auto& device : lies->devices) {
     std::ranges::copy(two_.backend->devices()[0].uuid, device.uuid);
     device.used_bytes = ~0ull;
+    device.wanted_until_ns = ~0ull;
+    device.demand_count = ~0u;
+    for (auto& demand : device.demands) demand.weight = demand.sms = demand.sms_now = ~0u;
   }
   ASSERT_TRUE(two_.peers.ReadFrom(7, page.get()));
   EXPECT_EQ(two_.memory().device_bytes(), total_);
   EXPECT_EQ(two_.memory().Reserve(1, {}), Answer::kDeviceFull);
+  std::vector<device::TimeDemand> heard(1000);
+  EXPECT_EQ(two_.peers.time(0).Hear(heard, 1), wire::ServerPage::kMostDemands);
+  EXPECT_EQ(two_.peers.time(0).HearUrgent(1, device::SmSet(1), 1), 0) << "of no SM";
+  EXPECT_EQ(two_.peers.time(0).Hear(std::span(heard).first(5), 1), 5u);
   for (auto& device : lies->devices) device.used_bytes = 0;
   EXPECT_EQ(two_.memory().Reserve(1, {}), Answer::kGranted);
 

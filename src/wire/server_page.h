@@ -11,13 +11,22 @@
 namespace tutti::wire {
 
 struct ServerPage {
+  static constexpr uint32_t kMostDemands = 32;
+  // What its clients of one priority that may use the same SMs want of these SMs' time: weights, and SMs, in
+  // thousandths. Words of different times may stand beside each other.
+  struct alignas(64) Demand {
+    std::atomic<uint32_t> band;  // of priorities; 0 precedes all others
+    std::atomic<uint32_t> weight;
+    std::atomic<uint32_t> sms;      // of late, on average
+    std::atomic<uint32_t> sms_now;
+    std::atomic<uint64_t> region[4];  // a bit for each SM
+  };
   struct alignas(64) Device {
     uint8_t uuid[16];
     std::atomic<uint64_t> used_bytes;  // by its clients
-    // What its clients want of the SMs' time, until `wanted_until_ns` of NowNs(): weights, and SMs, in thousandths.
-    std::atomic<uint64_t> wanted_until_ns;
-    std::atomic<uint32_t> wanted_weight;
-    std::atomic<uint32_t> wanted_sms;
+    std::atomic<uint64_t> wanted_until_ns;  // of NowNs(); the demands hold until then
+    std::atomic<uint32_t> demand_count;
+    Demand demands[kMostDemands];
   };
   std::atomic<uint32_t> written;  // the rest holds
   uint32_t device_count;

@@ -36,6 +36,12 @@ void Cap::Change(double part_sms, uint32_t sms, uint64_t now_ns) {
   Refill(now_ns, kMostWaitingNs);
   SetPart(part_sms, sms);
   throttled_ = throttled_ && rate_ > 0;
+  if (throttled_) Throttle(now_ns);
+}
+
+void Cap::Throttle(uint64_t now_ns) {
+  throttled_until_ns_ = now_ns + static_cast<uint64_t>(std::ceil(std::max(kQuantumNs - budget_ns_, 0.0) / rate_));
+  throttled_ = true;
 }
 
 void Cap::Refill(uint64_t now_ns, double most_ns) {
@@ -55,8 +61,7 @@ bool Cap::Spend(uint64_t ran_ns, uint64_t now_ns) {
   budget_ns_ -= static_cast<double>(ran_ns);  // first: what was earned meanwhile must not be clamped
   Refill(now_ns, kMostWaitingNs);
   if (budget_ns_ > 0) return false;
-  throttled_until_ns_ = now_ns + static_cast<uint64_t>(std::ceil((kQuantumNs - budget_ns_) / rate_));
-  throttled_ = true;
+  Throttle(now_ns);
   return true;
 }
 

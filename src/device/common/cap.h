@@ -43,6 +43,7 @@ class Cap {
  private:
   void SetPart(double part_sms, uint32_t sms);
   void Refill(uint64_t now_ns, double most_ns);
+  void Throttle(uint64_t now_ns);
 
   uint32_t max_sms_ = ~0u;
   double rate_ = 0;  // > 0: SM time per time

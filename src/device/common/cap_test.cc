@@ -52,6 +52,16 @@ TEST(Cap, KeepsItsAccountsWhenItChanges) {
   EXPECT_FALSE(cap.Spend(1000 * kMs, now_ns));
 }
 
+TEST(Cap, OpensSoonerWhenItGetsMore) {
+  Cap cap;
+  cap.Set(0, 2, 0);
+  ASSERT_TRUE(cap.Spend(kMs, kMs));
+  EXPECT_GT(cap.throttled_until_ns(), 500 * kMs);
+  cap.Change(0.5, 2, 2 * kMs);
+  EXPECT_TRUE(cap.throttled());
+  EXPECT_LE(cap.throttled_until_ns(), 5 * kMs);
+}
+
 TEST(Cap, WholeSmsNeedNoClock) {
   Cap cap;
   cap.Set(1, 2, 0);

@@ -36,7 +36,7 @@ void FairPolicy::Withdraw(SpaceShare* share) {
 SpaceShare* FairPolicy::First(uint32_t sm) const {
   for (uint32_t left = levels_; left != 0; left &= left - 1) {
     for (SpaceShare* const share : waiting_[std::countr_zero(left)]) {
-      if (share->sms.test(sm)) return share;
+      if (share->MayTake(sm)) return share;
     }
   }
   return nullptr;
@@ -71,7 +71,7 @@ uint64_t FairPolicy::GivesWayAtNs(const Running& running, uint64_t now_ns) const
     const auto waiting_level = static_cast<uint32_t>(std::countr_zero(left));
     if (waiting_level > level) break;
     for (const SpaceShare* const share : waiting_[waiting_level]) {
-      if (!share->sms.test(running.sm)) continue;
+      if (!share->MayFollow(*running.share, running.sm)) continue;
       if (waiting_level < level) return now_ns;
       if (share == running.share) return kNever;
       return now_ns + std::max(Until(kSliceNs, running.ran_ns), LeadLeftNs(running, *share));

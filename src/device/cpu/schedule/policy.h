@@ -1,8 +1,8 @@
 // A policy chooses among the Spaces that have blocks ready. One file per policy. All calls under the device's scheduler
 // lock; none allocates in the steady state.
 //
-// Caps and SM ranges are not a policy's business: a share over its cap is not offered, and one that may not use an SM
-// is not picked for it (every policy tests share->sms).
+// Caps, SM ranges and other servers are not a policy's business: a share over its cap is not offered, and one that may
+// not have an SM is not picked for it (every policy asks share->MayTake).
 #pragma once
 
 #include <cstdint>

@@ -28,13 +28,13 @@ class TimeSlicePolicy final : public SchedulingPolicy {
   }
 
   SpaceShare* Pick(uint32_t sm, uint64_t now_ns) override {
-    if (OwnerGoesOn(now_ns)) return owner_->offered && owner_->sms.test(sm) ? owner_ : nullptr;
+    if (OwnerGoesOn(now_ns)) return owner_->offered && owner_->MayTake(sm) ? owner_ : nullptr;
     if (owner_ != nullptr && owner_->running() > 0) return nullptr;  // its last blocks are on their way out
     owner_ = LongestWaiting();
     if (owner_ == nullptr) return nullptr;
     owner_->virtual_ns = ++turn_;
     quantum_end_ns_ = now_ns + kQuantumNs;
-    return owner_->sms.test(sm) ? owner_ : nullptr;
+    return owner_->MayTake(sm) ? owner_ : nullptr;
   }
 
   // Under this policy virtual_ns is the number of the Space's last turn.
@@ -46,7 +46,7 @@ class TimeSlicePolicy final : public SchedulingPolicy {
   }
 
   bool HasNext(uint32_t sm, uint64_t now_ns) const override {
-    if (OwnerGoesOn(now_ns)) return owner_->offered && owner_->sms.test(sm);
+    if (OwnerGoesOn(now_ns)) return owner_->offered && owner_->MayTake(sm);
     return (owner_ == nullptr || owner_->running() == 0) && !offered_.empty();
   }
 

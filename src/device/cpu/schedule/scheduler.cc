@@ -63,14 +63,15 @@ RescheduleRequest Scheduler::Submit(Task* task) {
     for (const auto& context : share->contexts) {
       if (context->context == task->context) task->cap = context.get();
     }
-    NoteDemand(task->ready_ns);
     share->worked = true;
     if (share->unfinished++ == 0) {
       share->active_at_ns = task->ready_ns;
       share->cap.WorkCame(task->ready_ns);
+      CountUsable(share);
     }
     Enqueue(task);
     if (!UpdateOffer(share)) gate_.Advance();
+    NoteDemand(task->ready_ns);
     // An idle SM that takes what waits will also see what is left.
     if (busy_ != 0 && !IdleSmHasNext(task->ready_ns)) {
       request.interrupt = MakeRoom(task->ready_ns);
@@ -132,12 +133,8 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
     std::lock_guard lock(mutex_);
     const uint64_t now_ns = clock_();
     *retry_at_ns = WakeThrottled(now_ns);
-    SpaceShare* share = nullptr;
-    if (HasPart(now_ns)) {
-      share = parked_.empty() ? policy_->Pick(sm.index, now_ns) : PickBesideParked(sm, now_ns);
-    } else if (part_.throttled()) {
-      *retry_at_ns = std::min(*retry_at_ns, part_.throttled_until_ns());
-    }
+    if (peers_ != nullptr) *retry_at_ns = std::min(*retry_at_ns, OpenGroups(now_ns));
+    SpaceShare* const share = parked_.empty() ? policy_->Pick(sm.index, now_ns) : PickBesideParked(sm, now_ns);
     taken = share != nullptr;
     if (taken) {
       request = Begin(sm, share, chunk, now_ns);
@@ -166,9 +163,9 @@ RescheduleRequest Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk,
   if (task->active_chunks == 0) task->active_since_ns = now_ns;
   GiveOut(task, chunk);
   share->cap.Begin();
-  part_.Begin();
   if (task->cap != nullptr) task->cap->cap.Begin();
   sm.share = share;
+  JoinGroup(sm, now_ns);
   sm.task = task;
   sm.begin_ns = chunk->begin_ns = now_ns;
   chunk->kernel_limit_ns = share->kernel_limit_ns;
@@ -189,7 +186,7 @@ RescheduleRequest Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk,
 }
 
 bool Scheduler::IdleSmHasNext(uint64_t now_ns) const {
-  if (busy_ == sm_states_.size() || (peers_ != nullptr && !part_.open())) return false;
+  if (busy_ == sm_states_.size()) return false;
   return std::ranges::any_of(sm_states_, [&](const SmState& sm) {
     return sm.task == nullptr && !sm.away && policy_->HasNext(sm.index, now_ns);
   });
@@ -329,7 +326,7 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     }
     if (--task->active_chunks == 0) task->active_ns += result.end_ns - std::min(result.end_ns, task->active_since_ns);
     busy_.store(busy_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-    part_.End();
+    LeaveGroup(sm);
     sm.task = nullptr;
     Return(task, result);
     if (busy_ != 0) look_at_ns = WakeThrottled(result.end_ns);
@@ -392,7 +389,9 @@ void Scheduler::Release(SmState& sm) {
 
 void Scheduler::TaskEnds(SpaceShare* share, uint64_t now_ns) {
   CountWanted(share, now_ns);
-  if (--share->unfinished == 0) share->active_at_ns = 0;
+  if (--share->unfinished != 0) return;
+  share->active_at_ns = 0;
+  CountUsable(share);
 }
 
 void Scheduler::CountWanted(SpaceShare* share, uint64_t now_ns) {

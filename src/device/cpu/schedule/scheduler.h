@@ -4,7 +4,7 @@
 //   scheduler.cc         dispatching chunks and taking their results
 //   scheduler_limits.cc  what shares may use: limits, caps, who is offered to the policy
 //   scheduler_stop.cc    preemption, and ending blocks
-//   scheduler_peers.cc   this server's part of the device, beside other servers
+//   scheduler_peers.cc   its shares' parts of the device, beside other servers
 #pragma once
 
 #include <atomic>
@@ -33,6 +33,8 @@ struct SmState {
   guest::GuestThread* thread = nullptr;
   bool away = false;            // its thread does something else, which may take long (sm_thread.h)
   SpaceShare* share = nullptr;  // that counts this SM as running
+  PeerGroup* group = nullptr;   // that counts it while it has a task
+  uint64_t group_since_ns = 0;  // from when its time is yet to be counted there
   Task* task = nullptr;         // of which it runs a chunk
   uint64_t begin_ns = 0;
   uint64_t estimate_ns = 0;  // charged in advance
@@ -73,6 +75,8 @@ class Scheduler {
  public:
   static constexpr size_t kMostContextCaps = 1024;       // of one share
   static constexpr uint64_t kRemindNs = 10'000'000;  // after which a request that had no effect is repeated
+  // How often clients below normal look whether other servers' clients want what they use: a system call each.
+  static constexpr uint64_t kUrgentLookNs = 1'000'000;
 
   struct Size {
     uint32_t sms = 1;
@@ -89,7 +93,7 @@ class Scheduler {
 
   void SetPolicy(Policy policy);
   // Other servers' SMs use the same cores; null: none do. SMs' time is then the time that they have had a core, and
-  // this server takes its part of the device (scheduler_peers.cc). Not where SMs share cores among themselves.
+  // shares keep to their part of the device (scheduler_peers.cc). Not where SMs share cores among themselves.
   void SetPeers(TimePeers* peers);
   bool shares_cores() const { return shares_cores_.load(std::memory_order_relaxed); }
 
@@ -185,10 +189,18 @@ class Scheduler {
   void ForgetThrottled(const SpaceShare* share, const ContextCap* context);
 
   // scheduler_peers.cc
-  bool HasPart(uint64_t now_ns);
+  PeerGroup* GroupFor(const SpaceShare& share);
+  void JoinGroup(SpaceShare* share);
+  void LeaveGroup(SpaceShare* share);
+  void CountUsable(SpaceShare* share);
+  double DemandOf(const PeerGroup& group) const;
+  uint64_t OpenGroups(uint64_t now_ns);
+  void HearUrgent(uint64_t now_ns);
+  void JoinGroup(SmState& sm, uint64_t now_ns);
+  void LeaveGroup(SmState& sm);
   void NoteDemand(uint64_t now_ns);
-  double UsableSms() const;
-  void AdjustPart(uint64_t now_ns);
+  void AdjustParts(uint64_t now_ns);
+  bool MayBeUrged(const SmState& sm) const { return sm.group != nullptr && sm.group->band != 0; }
 
   // scheduler_stop.cc
   uint64_t GivesWayAtNs(const SmState& sm, uint64_t now_ns) const;
@@ -216,9 +228,9 @@ class Scheduler {
   std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint
   std::atomic<bool> shares_cores_{false};
   TimePeers* peers_ = nullptr;
-  Cap part_;  // of this server, while there are peers
-  double demand_sms_ = 0;  // as of demand_at_ns_
-  double demand_ns_ = 0;  // SMs x time, since adjusted_at_ns_
+  std::vector<std::unique_ptr<PeerGroup>> groups_;  // while there are peers: of all shares
+  std::vector<PeerGroup*> said_;  // in the order in which the peers were told
+  bool says_busy_ = false;  // what was said last holds for longer
   uint64_t demand_at_ns_ = 0;
   uint64_t adjusted_at_ns_ = 0;
   std::atomic<uint32_t> restricted_{0};  // shares that may not use all SMs; likewise

@@ -15,6 +15,7 @@ void Scheduler::SetPolicy(Policy policy) {
   std::lock_guard lock(mutex_);
   policy_ = NewPolicy(policy);
   offered_ = 0;
+  for (const auto& group : groups_) group->offered = 0;
   for (SpaceShare* share : shares_) {
     share->offered = false;
     share->virtual_ns = 0;  // its meaning is the policy's
@@ -28,6 +29,7 @@ void Scheduler::SetPolicy(Policy policy) {
 void Scheduler::AddShare(SpaceShare* share) {
   std::lock_guard lock(mutex_);
   shares_.push_back(share);
+  JoinGroup(share);
 }
 
 void Scheduler::RemoveShare(SpaceShare* share) {
@@ -40,6 +42,7 @@ void Scheduler::RemoveShare(SpaceShare* share) {
     std::erase(shares_, share);
     ForgetThrottled(share, nullptr);
     for (const auto& context : share->contexts) ForgetThrottled(share, context.get());
+    LeaveGroup(share);
     if (!share->sms.all()) restricted_.fetch_sub(1, std::memory_order_relaxed);
     last = shares_.empty();
   }
@@ -79,6 +82,7 @@ void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
     share->kernel_limit_ns = limits.kernel_limit_ns;
     share->percentage = limits.percentage;
     ApplyPercentage(share);
+    JoinGroup(share);
     UpdateOffer(share);
     const uint64_t now_ns = clock_();
     if (busy_ != 0) request.interrupt = MakeRoom(now_ns);
@@ -94,6 +98,7 @@ void Scheduler::ApplyPercentage(SpaceShare* share) {
   share->weight = percentage;
   ForgetThrottled(share, nullptr);
   share->cap.Set(percentage / 100 * sms(), sms(), clock_());
+  CountUsable(share);
 }
 
 Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part) {
@@ -133,6 +138,7 @@ bool Scheduler::UpdateOffer(SpaceShare* share) {
   policy_->Offer(share);
   share->offered = true;
   ++offered_;
+  if (share->group != nullptr) ++share->group->offered;
   gate_.Advance();
   return true;
 }
@@ -142,6 +148,7 @@ void Scheduler::TakeBackOffer(SpaceShare* share) {
   policy_->Withdraw(share);
   share->offered = false;
   --offered_;
+  if (share->group != nullptr) --share->group->offered;
 }
 
 void Scheduler::HoldCapped(SpaceShare* share) {
@@ -169,7 +176,10 @@ void Scheduler::Spend(const SmState& sm, uint64_t ran_ns, uint64_t now_ns) {
     throttled_.push_back({sm.share, context});
     sm.share->Count(metrics::Counter::throttles);
   };
-  if (peers_ != nullptr) part_.Spend(ran_ns, now_ns);
+  if (sm.group != nullptr) {
+    const uint64_t uncounted_ns = now_ns - std::min(now_ns, sm.group_since_ns);
+    sm.group->part.Spend(std::min(ran_ns, uncounted_ns), now_ns);
+  }
   spend(sm.share->cap, nullptr);
   if (sm.task->cap != nullptr) spend(sm.task->cap->cap, sm.task->cap);
 }

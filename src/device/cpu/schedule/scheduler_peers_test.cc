@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -14,13 +16,48 @@ constexpr uint64_t kMsNs = 1'000'000;
 
 uint64_t peers_clock_ns;
 
+const SmSet kBoth(0b11);
+
 struct FakePeers final : TimePeers {
-  void Say(const TimeDemand& demand, uint64_t) override { said.push_back(demand); }
+  void Say(std::span<const TimeDemand> demands, uint64_t until_ns) override {
+    said.assign(demands.begin(), demands.end());
+    said_until_ns = until_ns;
+  }
+  void SayUntil(uint64_t until_ns) override { said_until_ns = until_ns; }
+  void SayNow(size_t place, double sms_now) override { said.at(place).sms_now = sms_now; }
   size_t Hear(std::span<TimeDemand> room, uint64_t) const override {
     std::ranges::copy(others, room.begin());
     return others.size();
   }
+  double HearUrgent(uint32_t band, const SmSet&, uint64_t) const override { return band == 0 ? 0 : urgent_sms; }
+
   std::vector<TimeDemand> others, said;
+  uint64_t said_until_ns = 0;
+  double urgent_sms = 0;
+};
+
+// A client whose kernel would fill the device.
+struct Client {
+  explicit Client(Scheduler* device, const ShareLimits& limits = {}) : scheduler(device) {
+    scheduler->AddShare(&share);
+    scheduler->SetLimits(&share, limits);
+    habits.ns = 1'000'000;
+    task.share = &share;
+    task.total_blocks = 1'000'000;
+    task.urgency = 5;
+    task.habits = &habits;
+  }
+  ~Client() {
+    std::vector<Task*> dropped;
+    scheduler->Drop(&share, &dropped);
+    scheduler->RemoveShare(&share);
+  }
+  void Submit() { scheduler->Perform(scheduler->Submit(&task)); }
+
+  Scheduler* const scheduler;
+  SpaceShare share;
+  Task task;
+  BlockHabits habits;
 };
 
 class PartTest : public testing::Test {
@@ -29,22 +66,9 @@ class PartTest : public testing::Test {
     peers_clock_ns = 1'000'000'000;
     for (uint32_t i = 0; i < 2; ++i) scheduler_.sm(i).thread = &threads_[i];
     scheduler_.SetPeers(&peers_);
-    scheduler_.AddShare(&share_);
-    scheduler_.SetLimits(&share_, {});
-    habits_.ns = 1'000'000;
-    task_.share = &share_;
-    task_.total_blocks = 1'000'000;
-    task_.urgency = 5;
-    task_.habits = &habits_;
-  }
-  ~PartTest() override {
-    std::vector<Task*> dropped;
-    scheduler_.Drop(&share_, &dropped);
-    scheduler_.RemoveShare(&share_);
   }
   static uint64_t Now() { return peers_clock_ns; }
 
-  void Submit() { scheduler_.Perform(scheduler_.Submit(&task_)); }
   bool Take(uint32_t sm) {
     uint32_t seen;
     return scheduler_.Take(scheduler_.sm(sm), &chunks_[sm], &seen, &retry_at_ns_);
@@ -52,18 +76,24 @@ class PartTest : public testing::Test {
   void Finish(uint32_t sm) {
     scheduler_.Finish(scheduler_.sm(sm), chunks_[sm], {.finished = chunks_[sm].count, .end_ns = peers_clock_ns});
   }
-  // Both SMs run what they may for so long; the SM time that they had.
-  uint64_t RunFor(uint64_t ns) {
+  // Both SMs run what they may for so long; the SM time that `client`, or all, had.
+  uint64_t RunFor(uint64_t ns, const Client* client = nullptr) {
     uint64_t ran_ns = 0;
     for (const uint64_t end_ns = peers_clock_ns + ns; peers_clock_ns < end_ns;) {
       const bool took[] = {Take(0), Take(1)};
       peers_clock_ns += kMsNs;
       for (uint32_t sm = 0; sm < 2; ++sm) {
-        if (took[sm]) Finish(sm);
-        ran_ns += took[sm] ? kMsNs : 0;
+        if (!took[sm]) continue;
+        if (client == nullptr || chunks_[sm].task == &client->task) ran_ns += kMsNs;
+        Finish(sm);
       }
     }
     return ran_ns;
+  }
+  // Of both SMs, over a second, once it has heard of the others.
+  double PercentOf(const Client& client) {
+    RunFor(20 * kMsNs);
+    return static_cast<double>(RunFor(1000 * kMsNs, &client)) / (20.0 * kMsNs);
   }
 
   Ticker ticker_;
@@ -71,47 +101,176 @@ class PartTest : public testing::Test {
   FakePeers peers_;
   guest::GuestThread threads_[2];
   Scheduler scheduler_;
-  SpaceShare share_;
-  Task task_;
-  BlockHabits habits_;
   Chunk chunks_[2];
   uint64_t retry_at_ns_ = 0;
 };
 
 TEST_F(PartTest, IsAllWhileNobodyElseWantsAnything) {
-  Submit();
+  Client client(&scheduler_);
+  client.Submit();
   EXPECT_EQ(RunFor(100 * kMsNs), 200 * kMsNs);
 }
 
 TEST_F(PartTest, IsByWeightWhileOthersWantAll) {
+  Client client(&scheduler_);
+  client.Submit();
   for (const auto& [weight, percent] : {std::pair(100.0, 50.0), {300.0, 25.0}, {25.0, 80.0}}) {
-    peers_.others = {{.weight = weight, .sms = 2}};
-    if (task_.ready_ns == 0) Submit();
-    RunFor(20 * kMsNs);  // until it has heard of it
-    EXPECT_NEAR(static_cast<double>(RunFor(1000 * kMsNs)) / (20.0 * kMsNs), percent, 2);
+    peers_.others = {{.weight = weight, .sms = 2, .region = kBoth, .server = 1}};
+    EXPECT_NEAR(PercentOf(client), percent, 2);
   }
 }
 
 TEST_F(PartTest, IsWhatOthersDoNotWant) {
-  peers_.others = {{.weight = 100, .sms = 0.4}};
-  Submit();
-  RunFor(20 * kMsNs);
-  EXPECT_NEAR(static_cast<double>(RunFor(1000 * kMsNs)) / (20.0 * kMsNs), 80, 2);
+  peers_.others = {{.weight = 100, .sms = 0.4, .region = kBoth, .server = 1}};
+  Client client(&scheduler_);
+  client.Submit();
+  EXPECT_NEAR(PercentOf(client), 80, 2);
   peers_.others.clear();
   RunFor(20 * kMsNs);
   EXPECT_EQ(RunFor(100 * kMsNs), 200 * kMsNs);
 }
 
 TEST_F(PartTest, ComesFromWhatEachSaysOfItself) {
-  Submit();
+  Client client(&scheduler_);
+  client.Submit();
   RunFor(20 * kMsNs);
-  ASSERT_FALSE(peers_.said.empty());
-  EXPECT_EQ(peers_.said.back().weight, 100);
-  EXPECT_NEAR(peers_.said.back().sms, 2, 0.01);
-  scheduler_.SetLimits(&share_, {.percentage = 30});
+  ASSERT_EQ(peers_.said.size(), 1u);
+  EXPECT_EQ(peers_.said[0].weight, 100);
+  EXPECT_NEAR(peers_.said[0].sms, 2, 0.01);
+  EXPECT_EQ(peers_.said[0].region, kBoth);
+  scheduler_.SetLimits(&client.share, {.percentage = 30});
   RunFor(20 * kMsNs);
-  EXPECT_EQ(peers_.said.back().weight, 30);
-  EXPECT_LE(peers_.said.back().sms, 1.1) << "more than it may use";
+  EXPECT_EQ(peers_.said[0].weight, 30);
+  EXPECT_LE(peers_.said[0].sms, 1.1) << "more than it may use";
+}
+
+TEST_F(PartTest, OfAPartitionIsItsOwnWhateverOthersWantElsewhere) {
+  Client inside(&scheduler_, {.sms = SmSet(0b01)}), outside(&scheduler_, {.sms = SmSet(0b10)});
+  peers_.others = {{.weight = 100, .sms = 1, .region = SmSet(0b10), .server = 1},
+                   {.weight = 100, .sms = 1, .region = SmSet(0b10), .server = 2}};
+  inside.Submit();
+  outside.Submit();
+  EXPECT_NEAR(PercentOf(inside), 50, 0.5) << "of two SMs";
+  EXPECT_NEAR(PercentOf(outside), 50.0 / 3, 1) << "three share the other SM";
+}
+
+TEST_F(PartTest, OfClientsBelowNormalIsWhatNormalOnesElsewhereLeave) {
+  Client below(&scheduler_, {.band = 1});
+  below.Submit();
+  peers_.others = {{.weight = 100, .sms = 1.5, .band = 0, .region = kBoth, .server = 1}};
+  EXPECT_NEAR(PercentOf(below), 25, 2);
+  peers_.others[0].band = 1;
+  EXPECT_NEAR(PercentOf(below), 50, 2) << "beside one of its own priority";
+}
+
+TEST_F(PartTest, OfNormalClientsIsAllBesideOthersBelow) {
+  Client normal(&scheduler_);
+  normal.Submit();
+  peers_.others = {{.weight = 100, .sms = 2, .band = 1, .region = kBoth, .server = 1}};
+  EXPECT_NEAR(PercentOf(normal), 100, 0.5);
+}
+
+TEST_F(PartTest, OfClientsBelowNormalIsNothingAtTheMomentThatANormalOneElsewhereWantsAll) {
+  Client below(&scheduler_, {.band = 1});
+  below.Submit();
+  RunFor(20 * kMsNs);
+  ASSERT_TRUE(Take(0));
+  ASSERT_TRUE(Take(1));
+  peers_.urgent_sms = 2;
+  peers_clock_ns += Scheduler::kUrgentLookNs;
+  scheduler_.Tick(peers_clock_ns);
+  EXPECT_TRUE(threads_[0].WasToldTo(guest::StopReason::kPreempt));
+  EXPECT_TRUE(threads_[1].WasToldTo(guest::StopReason::kPreempt));
+  Finish(0);
+  Finish(1);
+  EXPECT_FALSE(Take(0));
+  EXPECT_LE(retry_at_ns_, peers_clock_ns + Scheduler::kUrgentLookNs) << "nobody wakes it when that has ended";
+  peers_.urgent_sms = 0.6;
+  EXPECT_TRUE(Take(0)) << "a part of an SM is left to time";
+  EXPECT_TRUE(Take(1));
+  Finish(0);
+  Finish(1);
+}
+
+TEST_F(PartTest, OfNormalClientsIsSaidWhenItComesAndGoes) {
+  Client normal(&scheduler_);
+  normal.task.total_blocks = 1;
+  RunFor(20 * kMsNs);
+  peers_clock_ns += 1;
+  ASSERT_EQ(peers_.said.size(), 1u);
+  EXPECT_EQ(peers_.said[0].sms_now, 0);
+  normal.Submit();
+  EXPECT_EQ(peers_.said[0].sms_now, 2) << "as soon as there is work";
+  ASSERT_TRUE(Take(0));
+  EXPECT_NE(peers_.said[0].sms_now, 0);
+  Finish(0);
+  scheduler_.Release(scheduler_.sm(0));
+  EXPECT_EQ(peers_.said[0].sms_now, 0);
+}
+
+TEST_F(PartTest, IsSaidForLongOnlyWhileSomethingRuns) {
+  Client client(&scheduler_);
+  client.task.total_blocks = 1;
+  peers_clock_ns += 20 * kMsNs;
+  client.Submit();
+  ASSERT_TRUE(Take(0));
+  EXPECT_GE(peers_.said_until_ns, peers_clock_ns + 100 * kMsNs) << "its ticker may come late";
+  peers_clock_ns += 90 * kMsNs;
+  scheduler_.Tick(peers_clock_ns);
+  EXPECT_GE(peers_.said_until_ns, peers_clock_ns + 100 * kMsNs) << "one block";
+  peers_clock_ns += 1;
+  Finish(0);
+  scheduler_.Release(scheduler_.sm(0));
+  EXPECT_LE(peers_.said_until_ns, peers_clock_ns + 20 * kMsNs);
+}
+
+TEST_F(PartTest, CountsNothingThatABlockRanAlone) {
+  Client client(&scheduler_);
+  client.Submit();
+  for (uint32_t sm = 0; sm < 2; ++sm) ASSERT_TRUE(Take(sm));
+  for (int i = 0; i < 300; ++i) scheduler_.Tick(peers_clock_ns += 10 * kMsNs);
+  peers_.others = {{.weight = 100, .sms = 2, .region = kBoth, .server = 1}};
+  scheduler_.Tick(peers_clock_ns += 10 * kMsNs);
+  for (uint32_t sm = 0; sm < 2; ++sm) Finish(sm);
+  EXPECT_NEAR(static_cast<double>(RunFor(200 * kMsNs)) / (4.0 * kMsNs), 50, 6)
+      << "the three seconds before were nobody else's";
+}
+
+// It would be forgotten otherwise, although it wants something.
+TEST_F(PartTest, IsSaidAgainWhileItIsUsedUp) {
+  Client client(&scheduler_);
+  client.Submit();
+  peers_.others = {{.weight = 1e6, .sms = 2, .region = kBoth, .server = 1}};
+  RunFor(20 * kMsNs);
+  while (Take(0)) {
+    peers_clock_ns += 100 * kMsNs;
+    Finish(0);
+  }
+  EXPECT_LT(retry_at_ns_, peers_.said_until_ns);
+}
+
+TEST_F(PartTest, EndsWithTheOthers) {
+  Client below(&scheduler_, {.band = 1});
+  below.Submit();
+  peers_.others = {{.weight = 100, .sms = 2, .band = 0, .region = kBoth, .server = 1}};
+  peers_.urgent_sms = 2;
+  RunFor(20 * kMsNs);
+  EXPECT_EQ(RunFor(20 * kMsNs), 0u);
+  scheduler_.SetPeers(nullptr);
+  EXPECT_EQ(RunFor(20 * kMsNs), 40 * kMsNs);
+}
+
+// More kinds of clients than a server can say.
+TEST_F(PartTest, IsThereForAnyNumberOfPartitions) {
+  Scheduler device({.sms = kMaxSms}, &ticker_, &pool_, &Now);
+  device.SetPeers(&peers_);
+  std::vector<std::unique_ptr<Client>> clients;
+  for (uint32_t sm = 0; sm < 3 * kMostDemands; ++sm)
+    clients.push_back(std::make_unique<Client>(&device, ShareLimits{.sms = SmSet(1) << sm}));
+  for (const auto& client : clients) client->Submit();
+  peers_clock_ns += 20 * kMsNs;
+  device.Tick(peers_clock_ns);
+  EXPECT_EQ(peers_.said.size(), kMostDemands);
 }
 
 }  // namespace

@@ -34,9 +34,9 @@ uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
   const uint64_t ran_ns = now_ns - std::min(now_ns, sm.begin_ns);
   uint64_t left_ns = share.cap.LeftNs(ran_ns, now_ns);
   if (sm.task->cap != nullptr) left_ns = std::min(left_ns, sm.task->cap->cap.LeftNs(ran_ns, now_ns));
-  if (peers_ != nullptr) {
-    if (part_.running() > part_.max_sms()) return now_ns;
-    left_ns = std::min(left_ns, part_.LeftNs(ran_ns, now_ns));
+  if (sm.group != nullptr) {
+    if (sm.group->overfull()) return now_ns;
+    left_ns = std::min(left_ns, sm.group->part.LeftNs(now_ns - std::min(now_ns, sm.group_since_ns), now_ns));
   }
   const uint32_t level = share.band * kUrgencies + sm.task->urgency;
   const Running running{
@@ -52,6 +52,7 @@ uint64_t Scheduler::NextLookNs(const SmState& sm, uint64_t now_ns) const {
     const uint64_t active_ns = sm.task->ActiveNs(now_ns);
     at_ns = std::min(at_ns, now_ns + (limit_ns > active_ns ? limit_ns - active_ns : 0));
   }
+  if (MayBeUrged(sm)) at_ns = std::min(at_ns, now_ns + kUrgentLookNs);
   return at_ns > now_ns ? at_ns : now_ns + kRemindNs;
 }
 
@@ -91,6 +92,7 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
   {
     std::lock_guard lock(mutex_);
     const uint64_t throttled_until_ns = WakeThrottled(now_ns);
+    if (peers_ != nullptr) OpenGroups(now_ns);
     const bool parked = !parked_.empty();
     while (!parked_.empty()) Unpark(parked_.front()->parked.head);
     for (SmState& sm : sm_states_) {
@@ -106,7 +108,8 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
       }
     }
     next_ns = std::min(NextLookNs(now_ns), busy_ != 0 ? throttled_until_ns : kNever);
-    if (parked) next_ns = std::min(next_ns, now_ns + kRemindNs);
+    // While blocks run for long, too, others hear what is wanted.
+    if (parked || (peers_ != nullptr && busy_ != 0)) next_ns = std::min(next_ns, now_ns + kRemindNs);
   }
   for (const guest::GuestThread* thread : to_interrupt_) thread->Interrupt();
   return next_ns;

@@ -2,12 +2,12 @@
 // by the device's scheduler lock.
 #pragma once
 
-#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "device/common/cap.h"
+#include "device/cpu/schedule/peer_group.h"
 #include "device/cpu/schedule/task.h"
 #include "device/device.h"
 #include "metrics/client_counters.h"
@@ -20,9 +20,6 @@ class CpuSpace;
 // precedes everything of one below normal. Level 0 is the most urgent.
 inline constexpr uint32_t kBands = 2;
 inline constexpr uint32_t kLevels = kBands * kUrgencies;
-
-inline constexpr uint32_t kMaxSms = 256;
-using SmSet = std::bitset<kMaxSms>;
 
 // A context with a cap of its own (per-context percentage, execution affinity, green context).
 struct ContextCap {
@@ -46,7 +43,9 @@ struct SpaceShare {
   double percentage = 100;       // as set
 
   // Use.
-  bool worked = false;          // has had work since the server's part was last adjusted
+  PeerGroup* group = nullptr;   // while there are other servers
+  double usable_sms = 0;        // that it counts for there: not 0 while it has work
+  bool worked = false;          // has had work since the parts were last adjusted
   uint64_t virtual_ns = 0;      // device time taken, weighted; what exactly is the policy's business
   uint64_t active_at_ns = 0;    // since when something is ready or runs; 0: nothing is
   uint32_t unfinished = 0;      // tasks ready or running
@@ -60,6 +59,12 @@ struct SpaceShare {
   bool dead = false;         // failed, or going away: nothing more is begun
   uint32_t offered_index = 0;  // the policy's own
 
+  // Whether it may have `sm`, offered as it is.
+  bool MayTake(uint32_t sm) const { return sms.test(sm) && (group == nullptr || group->open()); }
+  // Whether it might have the SM on which `running` is, if that gave way.
+  bool MayFollow(const SpaceShare& running, uint32_t sm) const {
+    return sms.test(sm) && (group == nullptr || group == running.group || group->open());
+  }
   uint32_t running() const { return cap.running(); }  // SMs that work for it, or are about to report a result
   // For counters that only the scheduler updates.
   void Count(metrics::Counter counter, uint64_t amount = 1) const {
