@@ -2,17 +2,12 @@
 #include <algorithm>
 
 #include "compiler/contract/intrinsics.h"
+#include "compiler/lower/call_operands.h"
 #include "compiler/lower/families.h"
 #include "fmt/format.h"
 
 namespace tutti::compiler::lowering {
-namespace {
 
-// Operands of a call: target, returns, arguments.
-const ptx::Operand& ReturnOperand(Emitter& e, size_t i) { return e.operand(1 + i); }
-const ptx::Operand& ArgumentOperand(Emitter& e, size_t i) { return e.operand(1 + e.instruction().call_returns + i); }
-
-// Where a .param operand lives, if it holds at least `bytes`.
 llvm::AllocaInst* ParamStorage(Emitter& e, const ptx::Operand& operand, uint64_t bytes) {
   llvm::AllocaInst* storage = operand.kind == ptx::OperandKind::kLocal ? e.Storage(operand.index) : nullptr;
   if (storage == nullptr || operand.offset != 0) {
@@ -26,10 +21,24 @@ llvm::AllocaInst* ParamStorage(Emitter& e, const ptx::Operand& operand, uint64_t
   return storage;
 }
 
-bool IsValue(const ptx::Operand& operand) {
-  return operand.kind == ptx::OperandKind::kRegister || operand.kind == ptx::OperandKind::kImmediate ||
-         operand.kind == ptx::OperandKind::kSymbol;
+llvm::Value* ReadScalarArgument(Emitter& e, size_t i, ptx::Type type) {
+  const ptx::Operand& operand = ArgumentOperand(e, i);
+  if (IsValue(operand)) return e.Read(operand, type);
+  llvm::AllocaInst* storage = ParamStorage(e, operand, ptx::BitsOf(type) / 8);
+  if (storage == nullptr) return e.Zero(type);
+  return e.ir.CreateAlignedLoad(TypeOf(e.context(), type), storage, llvm::Align(1));
 }
+
+void WriteScalarReturn(Emitter& e, llvm::Value* value, ptx::Type type) {
+  if (e.instruction().call_returns == 0) return;
+  const ptx::Operand& operand = ReturnOperand(e, 0);
+  if (operand.kind == ptx::OperandKind::kSink) return;
+  if (operand.kind == ptx::OperandKind::kRegister) return e.Write(operand, value, type);
+  if (llvm::AllocaInst* storage = ParamStorage(e, operand, ptx::BitsOf(type) / 8))
+    e.ir.CreateAlignedStore(value, storage, llvm::Align(1));
+}
+
+namespace {
 
 std::vector<llvm::Value*> ReadArguments(Emitter& e, const ptx::Prototype& prototype) {
   std::vector<size_t> first_piece;
@@ -100,14 +109,6 @@ const RuntimeFunction* RuntimeFunctionOf(std::string_view name) {
   return nullptr;
 }
 
-llvm::Value* ReadScalarArgument(Emitter& e, size_t i, ptx::Type type) {
-  const ptx::Operand& operand = ArgumentOperand(e, i);
-  if (IsValue(operand)) return e.Read(operand, type);
-  llvm::AllocaInst* storage = ParamStorage(e, operand, ptx::BitsOf(type) / 8);
-  if (storage == nullptr) return e.Zero(type);
-  return e.ir.CreateAlignedLoad(TypeOf(e.context(), type), storage, llvm::Align(1));
-}
-
 void CallRuntime(Emitter& e, const RuntimeFunction& function) {
   if (e.instruction().call_arguments < function.arguments.size()) return e.Invalid("too few arguments");
   std::vector<llvm::Value*> arguments;
@@ -119,18 +120,13 @@ void CallRuntime(Emitter& e, const RuntimeFunction& function) {
     e.ir.CreateUnreachable();
     return e.ir.SetInsertPoint(e.NewBlock("dead"));
   }
-  if (function.result == ptx::Type::kNone || e.instruction().call_returns == 0) return;
-  const ptx::Operand& operand = ReturnOperand(e, 0);
-  if (operand.kind == ptx::OperandKind::kSink) return;
-  if (operand.kind == ptx::OperandKind::kRegister) return e.Write(operand, result, function.result);
-  if (llvm::AllocaInst* storage = ParamStorage(e, operand, ptx::BitsOf(function.result) / 8)) {
-    e.ir.CreateAlignedStore(result, storage, llvm::Align(1));
-  }
+  if (function.result != ptx::Type::kNone) WriteScalarReturn(e, result, function.result);
 }
 
 void CallDirectly(Emitter& e, const ptx::Symbol& symbol) {
   if (symbol.kind != ptx::Symbol::Kind::kFunction) return e.Invalid(fmt::format("{} is not a function", symbol.name));
   const ptx::Function& callee = e.source().functions[symbol.index];
+  if (EmitDeviceRuntimeCall(e, callee.name)) return;
   if (!callee.has_body) {
     if (const RuntimeFunction* runtime = RuntimeFunctionOf(callee.name)) return CallRuntime(e, *runtime);
     return e.Refuse(fmt::format("function {} is declared but not defined in this module", callee.name));

@@ -42,7 +42,8 @@ CallGraph::CallGraph(const ptx::Module& module) : nodes_(module.functions.size()
     }
   }
   for (uint32_t f = 0; f < nodes_.size(); ++f) {
-    if (nodes_[f].address_taken) address_taken_.push_back(f);
+    // A kernel's address is for launching it.
+    if (nodes_[f].address_taken && !module.functions[f].is_entry) address_taken_.push_back(f);
   }
   MarkRecursive();
 }

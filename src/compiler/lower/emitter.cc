@@ -4,6 +4,7 @@
 #include "compiler/lower/implied_modifiers.h"
 #include "compiler/lower/special_registers.h"
 #include "fmt/format.h"
+#include "guest/device_runtime.h"
 
 namespace tutti::compiler::lowering {
 
@@ -215,6 +216,12 @@ llvm::AllocaInst* Emitter::Carry() {
     llvm::IRBuilder<>(entry_).CreateStore(ir.getFalse(), carry_);
   }
   return carry_;
+}
+
+llvm::AllocaInst* Emitter::RuntimeWords() {
+  if (runtime_words_ == nullptr)
+    runtime_words_ = NewAlloca(llvm::ArrayType::get(ir.getInt64Ty(), guest::kMostRuntimeWords), "runtime_words");
+  return runtime_words_;
 }
 
 // What reads the flag may stand above what sets it, in a loop for one.

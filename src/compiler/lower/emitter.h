@@ -74,6 +74,9 @@ class Emitter {
   // Where a .param or .local variable of a device function lives; null if it has no storage of its own here.
   llvm::AllocaInst* Storage(uint32_t local);
 
+  // Where the function's calls of the device runtime have their arguments (guest/device_runtime.h).
+  llvm::AllocaInst* RuntimeWords();
+
   // --- Calls of tutti.*.
   llvm::Value* Call(IntrinsicName name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments, Effect effect);
   llvm::Value* Call(IntrinsicFamily family, llvm::StringRef member, llvm::Type* result,
@@ -136,6 +139,7 @@ class Emitter {
   std::vector<llvm::AllocaInst*> storage_;
   std::vector<llvm::BasicBlock*> labels_;
   llvm::AllocaInst* carry_ = nullptr;
+  llvm::AllocaInst* runtime_words_ = nullptr;
   llvm::AllocaInst* stack_before_ = nullptr;  // the top of the stack when the function was called
 };
 

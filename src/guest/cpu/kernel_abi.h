@@ -18,7 +18,7 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 7;
+inline constexpr uint32_t kAbiVersion = 8;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
@@ -91,6 +91,9 @@ struct GuestServices {
   // cudaGraphSetConditional of one lane: gives the condition of a conditional graph node its value. Ends the client's
   // kernel like fault if the client has no such condition.
   void (*set_condition)(WarpState*, uint32_t lane, uint64_t condition, uint32_t value, uint32_t location);
+  // A function of the device runtime, called by one lane (guest/device_runtime.h): `words` is the address of its
+  // arguments in the lane's local memory. Returns the function's result.
+  uint64_t (*device_runtime)(WarpState*, uint32_t lane, uint32_t function, uint64_t words);
 };
 
 // One running block. Prepared by the device, read-only to guest code, except where noted.

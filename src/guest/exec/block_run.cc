@@ -119,6 +119,7 @@ void BlockRun::Rewind() {
   const uint32_t warps = launch_->warps();
   for (uint32_t w = 0; w < warps; ++w) warps_[w].lanes = FirstBits(threads - w * kWarpSize);
   if (yields) barriers_.Reset(warps, threads);
+  last_errors_.Clear();
   PrepareFibers(yields ? warps : 1);
 }
 
@@ -312,6 +313,7 @@ void BlockRun::PerformRequest() {
     case ServiceRequest::Kind::kSetCondition:
       request_.result = host.SetCondition(a[0], static_cast<uint32_t>(a[1])) ? 1 : 0;
       break;
+    case ServiceRequest::Kind::kDeviceRuntime: request_.result = CallRuntime(static_cast<uint32_t>(a[0]), a[1]); break;
     case ServiceRequest::Kind::kAssert: {
       KernelHost::Assertion assertion{.message = a[0],
                                       .file = a[1],
@@ -324,6 +326,34 @@ void BlockRun::PerformRequest() {
       break;
     }
   }
+}
+
+// The words are written back whatever they are: what the kernel does not want it does not read.
+uint64_t BlockRun::CallRuntime(uint32_t number, uint64_t words) {
+  RuntimeCall call{.function = static_cast<RuntimeFunction>(number & ~kPerThreadStream),
+                   .per_thread_stream = (number & kPerThreadStream) != 0,
+                   .block = index_,
+                   .thread = request_.warp * kWarpSize + request_.lane,
+                   .words = {}};
+  uint8_t* const local = Local(words, sizeof call.words);
+  if (call.function >= RuntimeFunction::kCount || local == nullptr)
+    return static_cast<uint64_t>(RuntimeError::kInvalidValue);
+  if (call.function == RuntimeFunction::kGetLastError) return last_errors_.Take(call.thread);
+  if (call.function == RuntimeFunction::kPeekAtLastError) return last_errors_.Peek(call.thread);
+  std::memcpy(call.words.data(), local, sizeof call.words);
+  launch_->host->CallRuntime(*launch_, &call);
+  std::memcpy(local, call.words.data(), sizeof call.words);
+  const auto error = static_cast<uint32_t>(call.error);
+  if (error != 0) last_errors_.Set(call.thread, error);
+  const auto result = kRuntimeSignatures[static_cast<uint32_t>(call.function)].result;
+  return result == RuntimeResult::kAddress ? call.address : error;
+}
+
+// Null where the block's threads have no local memory.
+uint8_t* BlockRun::Local(uint64_t address, size_t bytes) const {
+  const uint64_t local_bytes = uint64_t{launch_->descriptor->local_bytes} * kWarpSize * launch_->warps();
+  const uint64_t offset = address - reinterpret_cast<uint64_t>(local_.data());
+  return InRange<uint64_t>(offset, bytes, local_bytes) ? local_.data() + offset : nullptr;
 }
 
 bool BlockRun::Read(uint64_t address, void* out, size_t bytes) const {

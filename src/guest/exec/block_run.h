@@ -17,6 +17,7 @@
 #include "guest/exec/guest_stack.h"
 #include "guest/exec/guest_thread.h"
 #include "guest/exec/kernel_launch.h"
+#include "guest/exec/last_errors.h"
 #include "guest/exec/standing_runs.h"
 #include "guest/exec/warp_barrier.h"
 
@@ -26,7 +27,7 @@ inline constexpr uint32_t kMaxWarps = 32;
 
 // What a service asks the worker to do on the worker's own stack, where it may lock and allocate.
 struct ServiceRequest {
-  enum class Kind : uint32_t { kPrint, kAllocate, kRelease, kAssert, kSetCondition } kind;
+  enum class Kind : uint32_t { kPrint, kAllocate, kRelease, kAssert, kSetCondition, kDeviceRuntime } kind;
   uint32_t warp;
   uint32_t lane;
   uint64_t arguments[4];
@@ -132,6 +133,8 @@ class BlockRun final : public GuestMemory {
   void SwitchTo(uint32_t fiber);
   uint32_t NextRunnable() const;
   void PerformRequest();
+  uint64_t CallRuntime(uint32_t number, uint64_t words);
+  uint8_t* Local(uint64_t address, size_t bytes) const;
   [[noreturn]] void FinishFiber();
   [[noreturn]] static void FiberMain(void* fiber);
 
@@ -148,6 +151,7 @@ class BlockRun final : public GuestMemory {
   bool downwards_ = false;  // order of the warps since the last barrier of the block
   uint32_t at_grid_ = 0;  // warps that wait at the grid's barrier
   ServiceRequest request_{};
+  LastErrors last_errors_;
 
   BlockState block_{};
   WarpState warps_[kMaxWarps];

@@ -249,6 +249,16 @@ void SetCondition(WarpState* warp, uint32_t lane, uint64_t condition, uint32_t v
             .value = condition});
 }
 
+uint64_t DeviceRuntime(WarpState* warp, uint32_t lane, uint32_t function, uint64_t words) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  return run.Perform({.kind = ServiceRequest::Kind::kDeviceRuntime,
+                      .warp = warp->warp,
+                      .lane = lane,
+                      .arguments = {function, words, 0, 0},
+                      .result = 0});
+}
+
 uint64_t GlobalTimer(WarpState*) {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -309,6 +319,7 @@ const GuestServices kGuestServices = {
     .barrier_pass = &BarrierPass,
     .barrier_outcome = &BarrierOutcome,
     .set_condition = &SetCondition,
+    .device_runtime = &DeviceRuntime,
 };
 
 }  // namespace tutti::guest

@@ -7,9 +7,12 @@
 
 #include "base/checked.h"
 #include "guest/cpu/kernel_abi.h"
+#include "guest/device_runtime.h"
 #include "guest/guest_memory.h"
 
 namespace tutti::guest {
+
+struct KernelLaunch;
 
 // What a block needs from whoever launched it. Called on the worker's own stack, unless noted. Thread-safe.
 class KernelHost {
@@ -31,6 +34,10 @@ class KernelHost {
   // Whether a kernel may read these bytes of the window, or write them. Asked for what lies beyond the reach that its
   // block began with; on the guest's stack: takes no lock, allocates nothing.
   virtual bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const = 0;
+  // A function of the device runtime, but those of the thread's last error.
+  virtual void CallRuntime(const KernelLaunch& /*launch*/, RuntimeCall* call) {
+    call->error = RuntimeError::kNotSupported;
+  }
 };
 
 constexpr uint32_t kSharedUnitBytes = 128;  // PTX ISA, %total_smem_size: sm_80 and later
@@ -56,6 +63,7 @@ struct KernelLaunch {
   bool cooperative = false;
   uint32_t param_bytes = 0;
   uint32_t sm_count = 1;
+  void* operation = nullptr;  // the host's own
 
   uint32_t threads() const { return block[0] * block[1] * block[2]; }
   uint32_t warps() const { return (threads() + kWarpSize - 1) / kWarpSize; }

@@ -140,6 +140,12 @@ class Service {
                                  {warp, lane, arguments[0], arguments[1], emitter_.Location(call_)});
         });
         return true;
+      case Intrinsic::kDeviceRuntime:
+        PerLane(2, [&](Value* lane, llvm::ArrayRef<Value*> arguments) {
+          return abi.CallService(builder_, offsetof(GuestServices, device_runtime), i64,
+                                 {warp, lane, arguments[0], arguments[1]});
+        });
+        return true;
       case Intrinsic::kAssertFail: {
         Value* lane = emitter_.FirstLane();
         const auto own = [&](unsigned i) {
