@@ -225,6 +225,8 @@ class Space {
   virtual Status LimitContext(uint32_t device, uint32_t context, double part) = 0;
   // Limit of the heap for kernels' malloc. No effect once a kernel has allocated.
   virtual Status LimitHeap(uint32_t device, uint64_t bytes) = 0;
+  // A CUlimit as kernels meet it or ask for it: of launches that are pending, above all.
+  virtual Status SetKernelLimit(uint32_t /*device*/, int32_t /*limit*/, uint64_t /*value*/) { return {}; }
 
   // These are thread-safe. Changes take effect from the next scheduling decision on.
   virtual void SetLimits(const Limits& limits) = 0;

@@ -7,7 +7,7 @@
 //   variables the largest.
 //
 // The vendor's device runtime (libcudadevrt), which comes with every such program, is left out: it needs a driver that
-// is not there.
+// is not there. Its functions are services of the device (guest/device_runtime.h).
 #pragma once
 
 #include <vector>

@@ -146,6 +146,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   Status HandleMemoryUse(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleAllocate(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleContextLimit(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandleKernelLimit(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleHeapLimit(const wire::Untrusted<wire::RawRecord>& record);
   void AllocateByEviction(const wire::AllocateBody& body, uint16_t reply);
   void OnLoader(std::function<void()> work);

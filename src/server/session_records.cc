@@ -72,6 +72,7 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
       return space_->HostCallDone(stream, wire::ValidateHostCall(untrusted).token);
     case RecordKind::kContextLimit: return HandleContextLimit(untrusted);
     case RecordKind::kHeapLimit: return HandleHeapLimit(untrusted);
+    case RecordKind::kKernelLimit: return HandleKernelLimit(untrusted);
     case RecordKind::kAllocate: return HandleAllocate(untrusted);
     case RecordKind::kPrepare: return HandlePrepare(untrusted);
     case RecordKind::kOccupancy: return HandleOccupancy(untrusted);
@@ -258,6 +259,13 @@ Status Session::HandleHeapLimit(const wire::Untrusted<wire::RawRecord>& untruste
                wire::ValidateHeapLimit(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
   TUTTI_TRY(MayUse(body.device));
   return space_->LimitHeap(body.device, body.bytes);
+}
+
+Status Session::HandleKernelLimit(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  TUTTI_ASSIGN(const wire::KernelLimitBody body,
+               wire::ValidateKernelLimit(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  TUTTI_TRY(MayUse(body.device));
+  return space_->SetKernelLimit(body.device, body.limit, body.value);
 }
 
 // May compile for seconds, so it runs on a loader; the ring goes on.

@@ -54,6 +54,7 @@ enum class RecordKind : uint8_t {
   kHeapLimit = 22,
   kConditionDestroy = 23,  // after the work submitted before
   kImportDrop = 24,  // after this no kMap can name it; what it is mapped to stays
+  kKernelLimit = 25,  // a limit of a context that kernels meet, or may ask for
   // Answered in a reply slot.
   kFirstAnswered = 32,
   kAllocate = kFirstAnswered,
@@ -199,6 +200,15 @@ struct HeapLimitBody {
   uint64_t bytes;
   uint32_t device;
   uint32_t reserved;
+};
+
+inline constexpr int32_t kKernelLimits = 10;  // CU_LIMIT_COUNT
+
+// cuCtxSetLimit: what launches by kernels may be pending, and what cudaDeviceGetLimit in a kernel gives.
+struct KernelLimitBody {
+  uint64_t value;
+  uint32_t device;
+  int32_t limit;  // CUlimit
 };
 
 struct ModuleUnloadBody {

@@ -40,6 +40,7 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kHostCallDone:
     case RecordKind::kContextLimit:
     case RecordKind::kHeapLimit:
+    case RecordKind::kKernelLimit:
     case RecordKind::kConditionDestroy:
     case RecordKind::kConditionCreate:
     case RecordKind::kAllocate:
@@ -224,6 +225,13 @@ Result<ContextLimitBody> ValidateContextLimit(const Untrusted<RawRecord>& untrus
 Result<HeapLimitBody> ValidateHeapLimit(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
   const auto body = untrusted.Unchecked().body<HeapLimitBody>();
   if (body.device >= device_count) return Fail(fmt::format("limit of a heap on device {}", body.device));
+  return body;
+}
+
+Result<KernelLimitBody> ValidateKernelLimit(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
+  const auto body = untrusted.Unchecked().body<KernelLimitBody>();
+  if (body.device >= device_count) return Fail(fmt::format("limit of kernels on device {}", body.device));
+  if (body.limit < 0 || body.limit >= kKernelLimits) return Fail(fmt::format("limit {} of kernels", body.limit));
   return body;
 }
 

@@ -38,6 +38,8 @@ Result<ConditionalEndBody> ValidateConditionalEnd(const Untrusted<RawRecord>& re
 HostCallBody ValidateHostCall(const Untrusted<RawRecord>& record);  // and of its answer; any token is fine
 Result<StreamCreateBody> ValidateStreamCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<ContextLimitBody> ValidateContextLimit(const Untrusted<RawRecord>& record, uint32_t device_count);
+Result<KernelLimitBody> ValidateKernelLimit(const Untrusted<RawRecord>& record,
+                                            uint32_t device_count);  // any value is fine
 Result<HeapLimitBody> ValidateHeapLimit(const Untrusted<RawRecord>& record, uint32_t device_count);  // any size is fine
 ModuleUnloadBody ValidateModuleUnload(const Untrusted<RawRecord>& record);
 FreeBody ValidateFree(const Untrusted<RawRecord>& record);

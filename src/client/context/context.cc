@@ -11,6 +11,7 @@
 #include "client/session/renewal.h"
 #include "cuda/compute_mode.h"
 #include "cuda/device_attribute.h"
+#include "cuda/limits.h"
 #include "wire/visible_devices.h"
 
 namespace tutti::client {
@@ -18,27 +19,13 @@ namespace {
 
 std::atomic<uint64_t> next_context_id{1};
 
-// The limits of a fresh context, as the driver documents or reports them.
-constexpr size_t kDefaultLimits[cuda::CU_LIMIT_COUNT] = {
-    1024,               // stack
-    wire::kPrintBytes,  // printf FIFO
-    8 << 20,            // device heap
-    2,                  // nested synchronisation depth
-    2048,               // pending launches from the device
-    64,                 // L2 fetch granularity
-    0,                  // persisting L2
-    0,
-    0,
-    0,  // shared memory of graphics interoperation, and whether there is any
-};
-
 }  // namespace
 
 constinit Pool<Context, 4096> Context::pool_;
 
 Context::Context(Device& device, bool primary, const Options& options)
     : device_(device), primary_(primary), options_(options), id_(0), flags_(options.flags), attached_(primary ? 0 : 1) {
-  for (size_t i = 0; i < limits_.size(); ++i) limits_[i] = kDefaultLimits[i];
+  std::ranges::copy(cuda::kDefaultLimits, limits_.begin());
 }
 
 Context* Context::MakePrimary(Device& device) { return pool_.Create(device, true, Options{}); }
@@ -274,6 +261,8 @@ bool Context::SetLimit(cuda::CUlimit limit, size_t value) {
     Attachment::Get().ring().Submit(wire::RecordKind::kHeapLimit, 0,
                                     wire::HeapLimitBody{.bytes = value, .device = device_.index()});
   }
+  Attachment::Get().ring().Submit(wire::RecordKind::kKernelLimit, 0,
+                                  wire::KernelLimitBody{.value = value, .device = device_.index(), .limit = limit});
   return true;
 }
 

@@ -42,7 +42,7 @@ class CpuBackend final : public Backend {
     if (std::thread::hardware_concurrency() < 2) idle_.most_spinners = 0;
     for (const uint32_t ordinal : Served(settings)) {
       infos_.push_back(DescribeDevice(settings, ordinal));
-      devices_.push_back(std::make_unique<CpuDevice>(settings, &ticker_, &pool_));
+      devices_.push_back(std::make_unique<CpuDevice>(settings, infos_.back(), &ticker_, &pool_));
     }
     started_.store(true, std::memory_order_release);
     for (uint32_t i = 0; i < devices_.size(); ++i) {

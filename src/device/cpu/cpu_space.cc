@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "cuda/limits.h"
 #include "cuda/result.h"
 #include "device/cpu/schedule/sm_thread.h"
 #include "guest/print_format.h"
@@ -50,7 +51,12 @@ SmSet SmsOf(const Limits& limits, uint32_t device) {
 }  // namespace
 
 CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t number)
-    : space(owner), device(on), ordinal(number), heap(&owner->memory_, number) {
+    : space(owner),
+      device(on),
+      ordinal(number),
+      heap(&owner->memory_, number),
+      buffers(&owner->memory_, &owner->host_, number) {
+  for (size_t i = 0; i < limits.size(); ++i) limits[i] = cuda::kDefaultLimits[i];
   share.space = owner;
   share.counters = &owner->counters_[number];
   device->scheduler.AddShare(&share);
@@ -78,8 +84,9 @@ CpuSpace::~CpuSpace() {
   Abandon();
   for (auto& part : parts_) {
     part->device->scheduler.WaitQuiet(&part->share);
-    part->device->scheduler.RemoveShare(&part->share);
   }
+  fetcher_.Stop();
+  for (auto& part : parts_) part->device->scheduler.RemoveShare(&part->share);
 }
 
 void CpuSpace::Abandon() {
@@ -97,6 +104,7 @@ void CpuSpace::DropWork(uint32_t device) {
   std::vector<Task*> dropped;
   parts_[device]->device->scheduler.Drop(&parts_[device]->share, &dropped);
   for (Task* task : dropped) EndTask(task->operation);
+  DropAwaiting(parts_[device].get());
   engine_.Drain(device);
   UnlockAndRunDeferred(&lock);
 }
@@ -219,6 +227,7 @@ void CpuSpace::FailLocked(uint32_t device, Fault fault) {
   std::vector<Task*> dropped;
   part.device->scheduler.Drop(&part.share, &dropped);
   for (Task* task : dropped) EndTask(task->operation);
+  DropAwaiting(&part);
   engine_.Drain(device);
 }
 
@@ -254,6 +263,13 @@ Status CpuSpace::LimitContext(uint32_t device, uint32_t context, double part) {
 Status CpuSpace::LimitHeap(uint32_t device, uint64_t bytes) {
   if (device >= parts_.size()) return tutti::Fail(fmt::format("the heap of device {}, which does not exist", device));
   parts_[device]->heap.SetLimit(bytes);
+  return {};
+}
+
+Status CpuSpace::SetKernelLimit(uint32_t device, int32_t limit, uint64_t value) {
+  if (device >= parts_.size() || limit < 0 || limit >= cuda::CU_LIMIT_COUNT)
+    return tutti::Fail(fmt::format("limit {} of device {}, which does not exist", limit, device));
+  parts_[device]->limits[static_cast<size_t>(limit)].store(value, std::memory_order_relaxed);
   return {};
 }
 

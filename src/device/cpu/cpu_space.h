@@ -6,14 +6,20 @@
 // stream's completions are reported in order.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "cuda/types.h"
 #include "device/common/stream_order/stream_engine.h"
 #include "device/common/window_arena.h"
+#include "device/cpu/children/helper_thread.h"
+#include "device/cpu/children/parameter_buffers.h"
 #include "device/cpu/condition_table.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_operation.h"
@@ -76,6 +82,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   void SetLimits(const Limits& limits) override;
   Status LimitContext(uint32_t device, uint32_t context, double part) override;
   Status LimitHeap(uint32_t device, uint64_t bytes) override;
+  Status SetKernelLimit(uint32_t device, int32_t limit, uint64_t value) override;
   void Abandon() override;
   std::vector<RunningKernel> Running(uint32_t device) override;
   metrics::ClientCounters& counters(uint32_t device) override { return counters_[device]; }
@@ -100,6 +107,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
     bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const override {
       return space->memory_.MayTouch(address, bytes, writes);
     }
+    void CallRuntime(const guest::KernelLaunch& launch, guest::RuntimeCall* call) override;
 
     CpuSpace* const space;
     CpuDevice* const device;
@@ -107,6 +115,16 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
     DeviceHeap heap;
     SpaceShare share;
     int32_t error = 0;  // sticky; the Space's lock
+    std::array<std::atomic<uint64_t>, cuda::CU_LIMIT_COUNT> limits;  // as cuCtxSetLimit sets them
+
+    // Of what kernels launch; the Space's lock.
+    uint64_t pending = 0;  // launches and markers that have not run
+    ParameterBuffers buffers;
+    bool MayLaunchMore() const {
+      return pending + buffers.count() < limits[cuda::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT];
+    }
+    std::vector<CpuOperation*> awaiting_code;
+    std::unordered_map<uint32_t, uint64_t> error_texts;  // addresses, by number
   };
 
   Begun Start(Operation* operation) override;
@@ -131,11 +149,33 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   void EndTask(CpuOperation* operation);
   Result<CpuOperation*> NewTask(uint64_t ticket, const Stream& stream, uint64_t argument_bytes = 0);
   void PrepareTask(CpuOperation* operation, const Stream& stream);
+  static void PrepareTask(CpuOperation* operation);  // whose share, urgency and context are set
+  void FillLaunch(CpuOperation* operation, Part* part, KernelInstance* kernel, const Grid& grid);
   Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;
   bool WriteConstants(Transfer* transfer) const;
   Result<uint64_t> MakeRoomForCode();
   void FailLocked(uint32_t device, Fault fault);
   void DropWork(uint32_t device);
+
+  // What kernels launch (cpu_space_children.cc).
+  uint64_t ErrorText(Part* part, uint64_t error, bool name);  // cpu_space_runtime.cc
+  void CallLaunching(Part* part, CpuOperation* from, guest::RuntimeCall* call);
+  guest::RuntimeError TakeBuffer(Part* part, CpuOperation* from, guest::RuntimeCall* call);
+  guest::RuntimeError LaunchChild(Part* part, CpuOperation* from, const guest::RuntimeCall& call,
+                                  ChildOrder::Ready* ready);
+  guest::RuntimeError TransferByChild(Part* part, CpuOperation* from, const guest::RuntimeCall& call,
+                                      ChildOrder::Ready* ready);
+  guest::RuntimeError UseStream(Part* part, CpuOperation* from, guest::RuntimeCall* call, ChildOrder::Ready* ready);
+  guest::RuntimeError Place(CpuOperation* from, std::unique_ptr<CpuOperation> child, const guest::RuntimeCall& call,
+                            uint64_t stream, ChildOrder::Ready* ready);
+  std::unique_ptr<CpuOperation> NewChild(Part* part, const CpuOperation& from, uint64_t argument_bytes);
+  bool StartChild(Part* part, CpuOperation* child);
+  void StartChildren(Part* part, ChildOrder::Ready* ready);
+  void AwaitCode(Part* part, CpuOperation* child);
+  void FetchCode(Part* part, uint32_t module, const ChildShape& shape);
+  Part* PartOf(const Task& task) const;
+  void EndBlocks(Part* part, CpuOperation* operation, ChildOrder::Ready* ready);
+  void DropAwaiting(Part* part);
   // Unlocks, then runs the deferred callbacks (Errands, Wakes) and releases what was waiting to be freed.
   void UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock);
 
@@ -154,6 +194,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   StreamEngine engine_;
   Errands errands_;
   uint64_t launched_ = 0;
+  HelperThread fetcher_;  // of the code of kernels that kernels launch
 };
 
 }  // namespace tutti::device::cpu

@@ -52,12 +52,19 @@ Result<CpuOperation*> CpuSpace::NewTask(uint64_t ticket, const Stream& stream, u
 }
 
 void CpuSpace::PrepareTask(CpuOperation* operation, const Stream& stream) {
+  operation->parent = nullptr;
+  operation->depth = operation->open_buffers = 0;
+  operation->blocks_over = false;
+  operation->task.share = &parts_[stream.device]->share;
+  operation->task.urgency = stream.urgency;
+  operation->task.context = stream.context;
+  PrepareTask(operation);
+}
+
+void CpuSpace::PrepareTask(CpuOperation* operation) {
   operation->kernel = nullptr;
   Task& task = operation->task;
   task.operation = operation;
-  task.share = &parts_[stream.device]->share;
-  task.urgency = stream.urgency;
-  task.context = stream.context;
   task.granule = 1;
   task.is_kernel = false;
   task.kernel.cooperative = false;
@@ -101,6 +108,39 @@ Status CpuSpace::CheckLaunch(const Grid& grid, const KernelInstance& kernel, uin
   return {};
 }
 
+// All but its arguments, which it has.
+void CpuSpace::FillLaunch(CpuOperation* operation, Part* part, KernelInstance* kernel, const Grid& grid) {
+  operation->kernel = kernel;
+  Task& task = operation->task;
+  task.is_kernel = true;
+  task.habits = &kernel->habits;
+  guest::KernelLaunch& launch = task.kernel;
+  launch.descriptor = kernel->code->descriptor;
+  launch.host = part;
+  launch.owner = owner_number_;
+  std::copy_n(grid.grid, 3, launch.grid);
+  std::copy_n(grid.block, 3, launch.block);
+  std::copy_n(grid.cluster, 3, launch.cluster);
+  launch.dynamic_shared_bytes = grid.dynamic_shared_bytes;
+  launch.params = operation->arguments.data();
+  launch.param_bytes = static_cast<uint32_t>(operation->arguments.size());
+  launch.module_base = kernel->module->addresses.segment;
+  launch.constants_base = kernel->module->addresses.Of(0);
+  launch.window_base = memory_.base();
+  launch.window_bytes = memory_.bytes();
+  launch.reach_begin = &memory_.reach_begin();
+  launch.reach_end = &memory_.reach_end();
+  launch.grid_id = kernel->launched = ++launched_;
+  ++kernel->in_streams;
+  launch.cooperative = grid.cooperative;
+  launch.cooperative_workspace = 0;
+  launch.operation = operation;
+  launch.sm_count = part->device->scheduler.sms();
+  task.total_blocks = launch.blocks();
+  task.granule = launch.cluster_blocks();
+  counters_[part->ordinal].AddAlone(metrics::Counter::launches);
+}
+
 Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& grid) {
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
@@ -117,35 +157,8 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
                                            : tutti::Fail(cuda::CUDA_ERROR_INVALID_HANDLE,
                                                          fmt::format("launch of unknown kernel {}", grid.kernel));
   if (valid) {
-    operation->kernel = kernel;
     operation->arguments.assign(grid.arguments.begin(), grid.arguments.end());
-    Task& task = operation->task;
-    task.is_kernel = true;
-    task.habits = &kernel->habits;
-    guest::KernelLaunch& launch = task.kernel;
-    launch.descriptor = kernel->code->descriptor;
-    launch.host = &part;
-    launch.owner = owner_number_;
-    std::copy_n(grid.grid, 3, launch.grid);
-    std::copy_n(grid.block, 3, launch.block);
-    std::copy_n(grid.cluster, 3, launch.cluster);
-    launch.dynamic_shared_bytes = grid.dynamic_shared_bytes;
-    launch.params = operation->arguments.data();
-    launch.param_bytes = static_cast<uint32_t>(operation->arguments.size());
-    launch.module_base = kernel->module->addresses.segment;
-    launch.constants_base = kernel->module->addresses.Of(0);
-    launch.window_base = memory_.base();
-    launch.window_bytes = memory_.bytes();
-    launch.reach_begin = &memory_.reach_begin();
-    launch.reach_end = &memory_.reach_end();
-    launch.grid_id = kernel->launched = ++launched_;
-    ++kernel->in_streams;
-    launch.cooperative = grid.cooperative;
-    launch.cooperative_workspace = 0;
-    launch.sm_count = part.device->scheduler.sms();
-    task.total_blocks = launch.blocks();
-    task.granule = launch.cluster_blocks();
-    counters_[stream->device].AddAlone(metrics::Counter::launches);
+    FillLaunch(operation, &part, kernel, grid);
   } else {
     operation->task.total_blocks = 0;
     FailLocked(stream->device, {.status = valid.error().code, .report = valid.error().text});
@@ -276,7 +289,12 @@ void CpuSpace::EndTask(CpuOperation* operation) {
   Task& task = operation->task;
   if (task.is_kernel && task.kernel.cooperative_workspace != 0)
     engine_.Release({.address = std::exchange(task.kernel.cooperative_workspace, 0), .kept = nullptr});
-  engine_.TaskDone(operation);
+  if (operation->parent == nullptr && operation->children == nullptr && operation->open_buffers == 0)
+    return engine_.TaskDone(operation);
+  Part* const part = PartOf(task);
+  ChildOrder::Ready ready;
+  EndBlocks(part, operation, &ready);
+  StartChildren(part, &ready);
 }
 
 void CpuSpace::TaskDone(CpuOperation* operation) {

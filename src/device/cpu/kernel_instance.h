@@ -1,7 +1,9 @@
 // A module as one client has loaded it, and a kernel of it prepared for one block shape (module_table.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,13 +17,26 @@
 
 namespace tutti::device::cpu {
 
+struct KernelInstance;
+
 // One client's instance of a module: its index, its image, and where its variables lie.
 struct ModuleInstance {
   uint32_t device = 0;
+  uint32_t id = 0;
   module::SegmentAddresses addresses;
   std::shared_ptr<const module::ModuleIndex> index;
   std::shared_ptr<const std::vector<uint8_t>> image;  // one for all clients that load it
   HostHold hold;  // of its bytes: this client may be the last to keep it
+
+  // Its kernels that are prepared, by number and block shape; also when it has been unloaded, for work submitted before.
+  // The table's.
+  mutable std::map<std::array<uint32_t, 4>, KernelInstance*> prepared;
+
+  // The number of the kernel with this address in device code (module::FunctionAddress). With the Space's lock held.
+  std::optional<uint32_t> KernelAt(uint64_t address) const;
+
+ private:
+  mutable std::vector<uint32_t> kernel_numbers_;  // by table index; made when first asked for
 };
 
 // A kernel of an instance, compiled for one block shape.

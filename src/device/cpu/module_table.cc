@@ -39,6 +39,23 @@ Result<std::vector<uint8_t>> RelocatedImage(const module::ModuleIndex& index,
 
 }  // namespace
 
+std::optional<uint32_t> ModuleInstance::KernelAt(uint64_t address) const {
+  constexpr uint32_t kNone = ~0u;
+  constexpr uint64_t kStep = module::FunctionAddress(1) - module::FunctionAddress(0);
+  if (kernel_numbers_.empty()) {
+    std::unordered_map<std::string_view, uint32_t> numbers;
+    for (uint32_t i = 0; i < index->kernels.size(); ++i) numbers.emplace(index->kernels[i].name, i);
+    for (const std::string& name : index->functions) {
+      const auto found = numbers.find(name);
+      kernel_numbers_.push_back(found == numbers.end() ? kNone : found->second);
+    }
+  }
+  const uint64_t offset = address - module::kFunctionAddressBase;
+  if (offset % kStep != 0 || offset / kStep >= kernel_numbers_.size()) return std::nullopt;
+  const uint32_t number = kernel_numbers_[offset / kStep];
+  return number == kNone ? std::nullopt : std::optional(number);
+}
+
 // The constants' part of the segment is never touched, so it costs no memory; it keeps all offsets as they are, and
 // counts as constants.
 Result<module::SegmentAddresses> ModuleTable::PlaceSegment(uint32_t device, const module::ModuleIndex& index) {
@@ -89,7 +106,7 @@ Result<Space::LoadedModule> ModuleTable::Load(uint32_t device, std::span<const u
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "the modules of this client are too large together");
   }
   image_bytes_ += image.size();
-  const uint32_t id = next_module_++;
+  const uint32_t id = instance->id = next_module_++;
   modules_[id].instance = instance;
   return Space::LoadedModule{
       .id = id, .info = module::Describe(*instance->index, instance->addresses), .log = instance->index->log};
@@ -135,6 +152,7 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
   if (!TakeSlot(&slot))
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("a client has {} kernels prepared at most", kMostPrepared));
   const uint32_t id = slots_[slot].id;
+  instance->prepared[{kernel, block[0], block[1], block[2]}] = prepared.get();
   slots_[slot].kernel = std::move(prepared);
   ++loaded_;
   found->second.kernel_ids.push_back(id);
@@ -192,6 +210,13 @@ KernelInstance* ModuleTable::Find(uint32_t kernel_id) const {
   std::lock_guard lock(mutex_);
   const uint32_t slot = kernel_id % kMostPrepared;
   return slot < slots_.size() && slots_[slot].id == kernel_id ? slots_[slot].kernel.get() : nullptr;
+}
+
+KernelInstance* ModuleTable::FindPrepared(const ModuleInstance& module, uint32_t kernel,
+                                          const uint32_t block[3]) const {
+  std::lock_guard lock(mutex_);
+  const auto found = module.prepared.find({kernel, block[0], block[1], block[2]});
+  return found == module.prepared.end() ? nullptr : found->second;
 }
 
 Result<std::shared_ptr<const LoadedKernel>> ModuleTable::CodeOf(uint32_t kernel_id) {
