@@ -28,8 +28,8 @@ struct ModuleInstance {
   std::shared_ptr<const std::vector<uint8_t>> image;  // one for all clients that load it
   HostHold hold;  // of its bytes: this client may be the last to keep it
 
-  // Its kernels that are prepared, by number and block shape; also when it has been unloaded, for work submitted before.
-  // The table's.
+  // Its kernels that are prepared, by number and block shape; also when it has been unloaded, for work submitted
+  // before. The table's.
   mutable std::map<std::array<uint32_t, 4>, KernelInstance*> prepared;
 
   // The number of the kernel with this address in device code (module::FunctionAddress). With the Space's lock held.

@@ -97,7 +97,10 @@ void ChildOrder::Launch(ChildStream* stream, CpuOperation* task, Ready* ready) {
 
 bool ChildOrder::Record(uint64_t handle, ChildStream* stream, HostHold hold, Ready* ready) {
   const auto event = events_.find(handle);
-  if (event == events_.end()) return false;
+  if (event == events_.end()) {
+    Forget(stream);  // that has perhaps been made for this
+    return false;
+  }
   event->second->last = std::make_shared<Recording>();
   ++*pending_;
   stream->items.push_back({.recording = event->second->last, .hold = std::move(hold)});
@@ -107,7 +110,10 @@ bool ChildOrder::Record(uint64_t handle, ChildStream* stream, HostHold hold, Rea
 
 bool ChildOrder::Wait(ChildStream* stream, uint64_t handle, HostHold hold, Ready* ready) {
   const auto event = events_.find(handle);
-  if (event == events_.end()) return false;
+  if (event == events_.end()) {
+    Forget(stream);  // that has perhaps been made for this
+    return false;
+  }
   if (event->second->last != nullptr && !event->second->last->reached) {
     ++*pending_;
     stream->items.push_back({.recording = event->second->last, .waits = true, .hold = std::move(hold)});
