@@ -29,6 +29,9 @@ void Put(ByteWriter& out, const KernelInfo& kernel) {
   out.Put(kernel.registers);
   out.Put(kernel.max_threads);
   for (const uint32_t extent : kernel.required_block) out.Put(extent);
+  for (const uint32_t extent : kernel.required_cluster) out.Put(extent);
+  out.Put(kernel.max_cluster);
+  out.Put(uint32_t{kernel.cluster_must_be_set});
   out.Put(kernel.const_bytes);
   out.Put(kernel.ptx_version);
   out.Put(kernel.binary_version);
@@ -46,6 +49,9 @@ KernelInfo GetKernel(ByteReader& in) {
   kernel.registers = in.Get<uint32_t>();
   kernel.max_threads = in.Get<uint32_t>();
   for (uint32_t& extent : kernel.required_block) extent = in.Get<uint32_t>();
+  for (uint32_t& extent : kernel.required_cluster) extent = in.Get<uint32_t>();
+  kernel.max_cluster = in.Get<uint32_t>();
+  kernel.cluster_must_be_set = in.Get<uint32_t>() != 0;
   kernel.const_bytes = in.Get<uint32_t>();
   kernel.ptx_version = in.Get<uint32_t>();
   kernel.binary_version = in.Get<uint32_t>();

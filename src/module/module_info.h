@@ -25,6 +25,9 @@ struct KernelInfo {
   uint32_t registers = 0;           // of a thread; an estimate where the code's are not known
   uint32_t max_threads = 1024;      // .maxntid / .reqntid product, or 1024
   uint32_t required_block[3] = {0, 0, 0};  // .reqntid
+  uint32_t required_cluster[3] = {0, 0, 0};  // .reqnctapercluster
+  uint32_t max_cluster = 0;         // .maxclusterrank: blocks; 0: not given
+  bool cluster_must_be_set = false;  // .explicitcluster
   uint32_t const_bytes = 0;
   uint32_t ptx_version = 0;         // the virtual architecture: 80 for compute_80 (CU_FUNC_ATTRIBUTE_PTX_VERSION)
   uint32_t binary_version = 0;      // the real one (CU_FUNC_ATTRIBUTE_BINARY_VERSION); 0: the device's

@@ -230,6 +230,8 @@ struct Function {
   uint32_t min_blocks = 0;                     // .minnctapersm
   uint32_t max_registers = 0;                  // .maxnreg
   bool explicit_cluster = false;               // .explicitcluster
+  uint32_t max_cluster = 0;                    // .maxclusterrank: blocks
+  bool blocks_are_clusters = false;            // .blocksareclusters
   SourcePosition position;
   std::string error;  // not empty: the body could not be parsed; the text says why, with line and caret
 };

@@ -89,8 +89,9 @@ class HeaderParser {
     if (word.text == "maxnreg") return ParseNumber(&function_.max_registers);
     if (word.text == "noreturn") return function_.noreturn = true;
     if (word.text == "explicitcluster") return function_.explicit_cluster = true;
-    if (word.text == "blocksareclusters") return true;
-    for (const std::string_view known : {"maxnctapersm", "maxclusterrank", "abi_preserve", "abi_preserve_control"}) {
+    if (word.text == "maxclusterrank") return ParseNumber(&function_.max_cluster);
+    if (word.text == "blocksareclusters") return function_.blocks_are_clusters = true;
+    for (const std::string_view known : {"maxnctapersm", "abi_preserve", "abi_preserve_control"}) {
       if (word.text == known) return ParseNumber(&ignored);
     }
     if (word.text == "attribute") return SkipParentheses();

@@ -178,6 +178,8 @@ class ModulePrinter {
     PrintExtents("reqntid", function.required_threads);
     PrintExtents("reqnctapercluster", function.required_cluster);
     if (function.explicit_cluster) out_ += "\n.explicitcluster";
+    if (function.max_cluster != 0) Format("\n.maxclusterrank {}", function.max_cluster);
+    if (function.blocks_are_clusters) out_ += "\n.blocksareclusters";
     if (function.min_blocks != 0) Format("\n.minnctapersm {}", function.min_blocks);
     if (function.max_registers != 0) Format("\n.maxnreg {}", function.max_registers);
   }

@@ -86,6 +86,11 @@ module::KernelInfo DescribeKernel(const ptx::Module& module, uint32_t function_i
     threads = std::min(threads, Product(function.required_threads));
     for (int d = 0; d < 3; ++d) info.required_block[d] = std::max(function.required_threads[d], 1u);
   }
+  if (function.required_cluster[0] != 0) {
+    for (int d = 0; d < 3; ++d) info.required_cluster[d] = std::max(function.required_cluster[d], 1u);
+  }
+  info.max_cluster = function.max_cluster;
+  info.cluster_must_be_set = function.explicit_cluster;
   info.max_threads = static_cast<uint32_t>(std::max<uint64_t>(threads, 1));
   info.registers = EstimateRegisters(function, info.max_threads);
   return info;
