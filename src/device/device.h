@@ -75,6 +75,7 @@ struct Grid {
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
   uint32_t cluster[3] = {1, 1, 1};
+  bool explicit_cluster = false;  // asked for, be it of one block
   uint32_t dynamic_shared_bytes = 0;
   bool cooperative = false;
   std::span<const uint8_t> arguments;  // copied during Launch

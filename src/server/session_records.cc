@@ -102,6 +102,7 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
   std::copy(std::begin(launch.body.grid), std::end(launch.body.grid), grid.grid);
   std::copy(std::begin(launch.body.block), std::end(launch.body.block), grid.block);
   std::copy(std::begin(launch.cluster), std::end(launch.cluster), grid.cluster);
+  grid.explicit_cluster = launch.body.cluster_packed != 0;
 
   std::vector<uint8_t> arguments;
   if (launch.arguments_address != 0) {

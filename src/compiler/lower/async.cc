@@ -1,6 +1,7 @@
 // Asynchronous copies, executed synchronously: a program may not touch the destination before it has waited, and then
 // finds it written. So committing and waiting for groups are no-ops.
 #include "compiler/lower/atomic_update.h"
+#include "compiler/lower/cluster.h"
 #include "compiler/lower/families.h"
 #include "compiler/lower/mbarrier_word.h"
 
@@ -108,13 +109,27 @@ void Reduce(Emitter& e, llvm::Value* to, llvm::Value* from, llvm::Value* bytes) 
   });
 }
 
+// cp.async.bulk.shared::cluster.global ... [to], [from], bytes, [mbarrier], blocks: to the same offset in each block's
+// shared memory, and the bytes counted by the mbarrier at its offset there.
+void Multicast(Emitter& e, llvm::Value* to, llvm::Value* from, llvm::Value* bytes) {
+  if (e.operands() < 5 || !e.Has(M::kMbarrierCompleteTxBytes))
+    return e.Invalid("a multicast names an mbarrier and blocks");
+  llvm::Value* barrier = e.Pointer(e.operand(3), ptx::StateSpace::kShared);
+  ForEachBlock(e, e.In(4, T::kU16), [&](llvm::Value* rank) {
+    llvm::Value* there = PointerInBlock(e, to, rank);
+    Loop(e, bytes, 16, [&](llvm::Value* i) { Copy(e, At(e, there, i), At(e, from, i), 16); });
+    ChangeMbarrier(e, PointerInBlock(e, barrier, rank), {.complete = bytes});
+  });
+}
+
 // cp{.reduce}.async.bulk.to.from{.op}{.type} [to], [from], bytes{, [mbarrier] or mask}: multiples of 16 bytes.
 void CopyBulk(Emitter& e) {
-  if (e.Has(M::kTensor) || e.Has(M::kMulticastCluster)) return e.Refuse("this bulk copy is not supported");
+  if (e.Has(M::kTensor)) return e.Refuse("this bulk copy is not supported");
   if (e.Has(M::kPrefetch)) return void(e.Has(M::kL2));
   llvm::Value* to = e.Pointer(e.operand(0), e.instruction().space);
   llvm::Value* from = e.Pointer(e.operand(1), e.instruction().second_space);
   llvm::Value* bytes = e.ir.CreateAnd(e.ir.CreateZExt(e.In(2, T::kU32), e.ir.getInt64Ty()), ~uint64_t{15});
+  if (e.Has(M::kMulticastCluster)) return Multicast(e, to, from, bytes);
   if (e.Has(M::kReduce)) {
     Reduce(e, to, from, bytes);
   } else if (e.Has(M::kCpMask)) {

@@ -32,7 +32,7 @@ void EmitBarrier(Emitter& e) {
     e.Call("tutti.warp_barrier", e.ir.getVoidTy(), {e.In(0, T::kB32)}, Effect::kBarrier);
     return;
   }
-  // Clusters are of one block, which has a barrier for it besides its 16.
+  // A cluster has a barrier of its own, besides the 16 of each block.
   if (e.Has(M::kCluster)) {
     if (!e.Has(M::kArrive) && !e.Has(M::kWait)) return e.Invalid("barrier.cluster needs .arrive or .wait");
     e.Call("tutti.cluster_barrier", e.ir.getVoidTy(), {e.ir.getInt1(e.Has(M::kWait))}, Effect::kBarrier);

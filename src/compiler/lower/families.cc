@@ -95,7 +95,7 @@ constexpr Row kRows[] = {
     {O::kCvta, EmitCvta},
     {O::kIsspacep, EmitIsspacep},
     {O::kMapa, EmitMapa},
-    {O::kGetctarank, EmitMapa},
+    {O::kGetctarank, EmitGetctarank},
     {O::kLd, EmitLd, G::kBranch},
     {O::kLdu, EmitLd, G::kBranch},
     {O::kSt, EmitSt, G::kBranch},

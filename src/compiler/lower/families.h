@@ -98,7 +98,10 @@ void EmitCvt(Emitter& e);
 void EmitMov(Emitter& e);
 void EmitCvta(Emitter& e);
 void EmitIsspacep(Emitter& e);
+
+// cluster.cc
 void EmitMapa(Emitter& e);
+void EmitGetctarank(Emitter& e);
 
 // memory.cc
 void EmitLd(Emitter& e);

@@ -11,20 +11,6 @@
 #include "fmt/format.h"
 
 namespace tutti::compiler {
-namespace {
-
-// Blocks neither wait for each other nor read each other's shared memory, so clusters of several blocks would compute
-// wrong results.
-Status CheckCluster(const ptx::Function& kernel) {
-  const auto& cluster = kernel.required_cluster;
-  if (std::all_of(cluster.begin(), cluster.end(), [](uint32_t blocks) { return blocks <= 1; })) return {};
-  return Fail(
-      cuda::CUDA_ERROR_NOT_SUPPORTED,
-      fmt::format("line {}: .reqnctapercluster: clusters of {}x{}x{} blocks: clusters of one block only",
-                  kernel.position.line, std::max(cluster[0], 1u), std::max(cluster[1], 1u), std::max(cluster[2], 1u)));
-}
-
-}  // namespace
 
 std::string LowerDiagnostics::Text() const {
   std::string text;
@@ -41,7 +27,11 @@ Result<std::unique_ptr<llvm::Module>> LowerKernel(llvm::LLVMContext& context, co
                                                   uint32_t function, const ModuleLayout& layout,
                                                   const LowerOptions& options, LowerDiagnostics& diagnostics) {
   TUTTI_ASSIGN(const KernelLayout kernel, layout.Kernel(function));
-  TUTTI_TRY(CheckCluster(module.functions[function]));
+  // Its launches count clusters where others count blocks.
+  if (module.functions[function].blocks_are_clusters) {
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED,
+                fmt::format("line {}: .blocksareclusters is not supported", module.functions[function].position.line));
+  }
   lowering::ModuleEmitter emitter(context, module, layout, kernel, options, diagnostics);
   emitter.Emit();
   if (!diagnostics.empty()) {

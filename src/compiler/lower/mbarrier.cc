@@ -1,4 +1,5 @@
 #include "compiler/lower/atomic_update.h"
+#include "compiler/lower/cluster.h"
 #include "compiler/lower/families.h"
 #include "compiler/lower/mbarrier_word.h"
 
@@ -101,13 +102,18 @@ void EmitMbarrier(Emitter& e) {
 void EmitClusterLaunchControl(Emitter& e) {
   auto& ir = e.ir;
   if (e.Has(M::kTryCancel)) {
-    static_cast<void>(e.Has(M::kMulticastClusterAll));  // to the cluster's one block
     if (!e.Has(M::kAsync) || !e.Has(M::kMbarrierCompleteTxBytes)) return e.Invalid("no such request");
     llvm::Value* answer = e.Pointer(e.operand(0), e.instruction().space);
-    llvm::Type* words = llvm::FixedVectorType::get(ir.getInt32Ty(), 4);
-    ir.CreateAlignedStore(llvm::Constant::getNullValue(words), answer, llvm::Align(16));
-    return static_cast<void>(
-        ChangeMbarrier(e, e.Pointer(e.operand(1), e.instruction().space), {.complete = ir.getInt64(16)}));
+    llvm::Value* barrier = e.Pointer(e.operand(1), e.instruction().space);
+    const auto decline = [&](llvm::Value* answer_at, llvm::Value* barrier_at) {
+      llvm::Type* words = llvm::FixedVectorType::get(ir.getInt32Ty(), 4);
+      ir.CreateAlignedStore(llvm::Constant::getNullValue(words), answer_at, llvm::Align(16));
+      ChangeMbarrier(e, barrier_at, {.complete = ir.getInt64(16)});
+    };
+    if (!e.Has(M::kMulticastClusterAll)) return decline(answer, barrier);
+    return ForEachBlock(e, ir.getInt16(0xffff), [&](llvm::Value* rank) {
+      decline(PointerInBlock(e, answer, rank), PointerInBlock(e, barrier, rank));
+    });
   }
   if (!e.Has(M::kQueryCancel)) return e.Refuse("this request is not supported");
   llvm::Value* answer = e.In(1, T::kB128);

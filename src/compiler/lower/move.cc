@@ -1,4 +1,5 @@
 // mov with packing and unpacking; conversions between address spaces.
+#include "compiler/lower/cluster.h"
 #include "compiler/lower/families.h"
 
 namespace tutti::compiler::lowering {
@@ -85,6 +86,7 @@ void EmitCvta(Emitter& e) {
   llvm::Value* address = e.In(1, ptx::Type::kU64);
   if (base == nullptr) return e.Out(address);
   llvm::Value* mask = e.ir.getInt64(0xffffffffu);
+  if (e.Has(M::kTo) && space == S::kSharedCluster) return e.Out(SharedClusterAddress(e, address));
   if (e.Has(M::kTo)) return e.Out(e.ir.CreateAnd(e.ir.CreateSub(address, base), mask));
   e.Out(e.ir.CreateAdd(base, e.ir.CreateAnd(address, mask)));
 }
@@ -102,20 +104,16 @@ void EmitIsspacep(Emitter& e) {
   llvm::Value* device = InWindow(e, address, e.CallI64("tutti.window_base"), e.CallI64("tutti.window_bytes"));
   llvm::Value* result;
   switch (e.instruction().space) {
-    case S::kShared:
-    case S::kSharedCluster: result = shared; break;
+    case S::kShared: result = shared; break;
+    case S::kSharedCluster: result = ir.CreateOr(shared, IsInCluster(e, address)); break;
     case S::kParam: result = param; break;
     case S::kConst: result = constant; break;
     case S::kGlobal: result = ir.CreateAnd(device, ir.CreateNot(constant)); break;
-    default: result = ir.CreateNot(ir.CreateOr(ir.CreateOr(shared, param), ir.CreateOr(device, constant)));
+    default:
+      shared = ir.CreateOr(shared, IsInCluster(e, address));
+      result = ir.CreateNot(ir.CreateOr(ir.CreateOr(shared, param), ir.CreateOr(device, constant)));
   }
   e.Out(result, ptx::Type::kPred);
-}
-
-// Blocks are not grouped into clusters: the only rank is 0, whose shared memory is one's own.
-void EmitMapa(Emitter& e) {
-  if (e.instruction().opcode == ptx::Opcode::kGetctarank) return e.Out(e.ir.getInt32(0), ptx::Type::kU32);
-  e.Out(e.In(1));
 }
 
 }  // namespace tutti::compiler::lowering

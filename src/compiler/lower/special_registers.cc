@@ -123,8 +123,7 @@ llvm::Value* ReadSpecialRegister(Emitter& e, S special) {
     case S::kNclusteridZ: return ClusterIndex(e, S::kNctaidZ, S::kClusterNctaidZ, true);
     case S::kClusterCtarank: return ClusterRank(e);
     case S::kClusterNctarank: return ClusterSize(e);
-    case S::kIsExplicitCluster:
-      return e.ir.CreateZExt(e.ir.CreateICmpUGT(ClusterSize(e), e.ir.getInt32(1)), e.ir.getInt32Ty());
+    case S::kIsExplicitCluster: return e.CallI32("tutti.explicit_cluster");
     case S::kCurrentGraphExec:  // no kernel belongs to a graph of the device
       return e.ir.getInt64(0);
     case S::kWarpSz: return e.ir.getInt32(32);

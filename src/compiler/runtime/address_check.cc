@@ -6,12 +6,22 @@
 
 using namespace tutti::guest_runtime;
 using tutti::guest::BlockState;
+using tutti::guest::kSlotShift;
+using tutti::guest::kViewShift;
 using tutti::guest::WarpState;
 
 namespace {
 
 TUTTI_INLINE bool Within(uint64_t address, uint64_t bytes, uint64_t start, uint64_t size) {
   return address - start < size && bytes <= size - (address - start);
+}
+
+// Shared memory of the block's cluster, in any block's view.
+TUTTI_INLINE bool IsInCluster(const BlockState* block, uint64_t address, uint64_t bytes) {
+  const uint64_t distance = address - block->cluster_views;
+  if (distance >= uint64_t{block->cluster_slots} << kViewShift) return false;
+  const uint64_t slot = (distance & 0xffffffffu) >> kSlotShift, offset = distance & ((1u << kSlotShift) - 1);
+  return slot <= block->cluster_slots && Within(offset, bytes, 0, block->shared_bytes);
 }
 
 // Beyond the reach that the block began with, only the device knows.
@@ -27,6 +37,7 @@ TUTTI_INLINE bool IsLegal(WarpState* warp, uint64_t address, uint64_t bytes, uin
   if ((spaces & kWindow) != 0 && IsInWindow(warp, address, bytes, spaces & kWrites)) return true;
   if ((spaces & kShared) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(block->shared), block->shared_bytes))
     return true;
+  if ((spaces & kShared) != 0 && IsInCluster(block, address, bytes)) return true;
   if ((spaces & kLocal) != 0 &&
       Within(address, bytes, reinterpret_cast<uint64_t>(warp->local), uint64_t{warp->local_bytes} * TUTTI_LANES))
     return true;

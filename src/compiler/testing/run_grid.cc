@@ -96,7 +96,7 @@ bool RunToTheEnd(guest::GuestThread& thread, std::vector<BlockRun*>& runs, GridR
       switch (run->Run(&thread)) {
         case LeaveReason::kFault:
         case LeaveReason::kSignal:
-          result->fault = Describe(*run, thread.fault);
+          result->fault = Describe(run->running_block(), thread.fault);
           for (BlockRun* left : runs) left->GiveUp();
           for (BlockRun* left : at_grid_barrier) left->GiveUp();
           return false;
@@ -140,11 +140,13 @@ GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& 
                            .param_bytes = static_cast<uint32_t>(launch.params.size())};
   std::ranges::copy(launch.grid, grid.grid);
   std::ranges::copy(launch.block, grid.block);
+  std::ranges::copy(launch.cluster, grid.cluster);
+  grid.explicit_cluster = grid.cluster_blocks() > 1;
 
   guest::InstallGuestFaultHandlers();
   guest::GuestThread thread;
   const guest::GuestThreadScope scope(&thread);
-  const uint64_t blocks = grid.blocks(), at_once = launch.cooperative ? blocks : 1;
+  const uint64_t blocks = grid.runs(), at_once = launch.cooperative ? blocks : 1;
   const auto runs = std::make_unique<BlockRun[]>(at_once);
   std::vector<BlockRun*> resident(at_once);
   for (uint64_t i = 0; i < at_once; ++i) {

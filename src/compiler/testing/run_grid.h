@@ -18,6 +18,7 @@ namespace tutti::compiler {
 struct GridLaunch {
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
+  std::array<uint32_t, 3> cluster = {1, 1, 1};
   std::vector<uint8_t> params;  // the parameter buffer, as laid out by the kernel
   uint32_t dynamic_shared_bytes = 0;
   uint64_t module_base = 0;  // the module's variables

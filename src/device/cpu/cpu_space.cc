@@ -202,9 +202,9 @@ std::vector<Space::RunningKernel> CpuSpace::Running(uint32_t device) {
     kernel.name = *task.operation->kernel->name;
     std::copy_n(task.kernel.grid, 3, kernel.grid);
     std::copy_n(task.kernel.block, 3, kernel.block);
-    kernel.blocks = task.total_blocks;
-    kernel.begun = task.order.begun();
-    kernel.done = task.order.ended();
+    kernel.blocks = task.total_blocks * task.run_blocks;
+    kernel.begun = task.order.begun() * task.run_blocks;
+    kernel.done = task.order.ended() * task.run_blocks;
     kernel.running_ns = now_ns - std::min(now_ns, task.begun_ns);
   });
   return running;

@@ -17,6 +17,15 @@ BlockHabits& TransferHabits() {
   return habits;
 }
 
+bool IsClusterSize(const uint32_t (&cluster)[3]) {
+  uint32_t blocks = 1;
+  for (const uint32_t extent : cluster) {
+    if (extent > guest::kMaxClusterBlocks) return false;
+    blocks *= extent;
+  }
+  return blocks <= guest::kMaxClusterBlocks;
+}
+
 Fault IllegalAddress(const char* what, uint64_t address) {
   return {.status = cuda::CUDA_ERROR_ILLEGAL_ADDRESS,
           .report = fmt::format("{} with illegal address 0x{:x}", what, address),
@@ -65,7 +74,7 @@ void CpuSpace::PrepareTask(CpuOperation* operation) {
   operation->kernel = nullptr;
   Task& task = operation->task;
   task.operation = operation;
-  task.granule = 1;
+  task.run_blocks = 1;
   task.is_kernel = false;
   task.kernel.cooperative = false;
   task.habits = &TransferHabits();
@@ -89,9 +98,7 @@ Status CpuSpace::CheckLaunch(const Grid& grid, const KernelInstance& kernel, uin
     threads *= grid.block[i];
   }
   if (threads > kMaxThreadsPerBlock) return invalid("more than 1024 threads per block");
-  constexpr uint64_t kMostClusterBlocks = 16;
-  if (uint64_t{grid.cluster[0]} * grid.cluster[1] * grid.cluster[2] > kMostClusterBlocks)
-    return invalid("cluster too large");
+  if (!IsClusterSize(grid.cluster)) return invalid("cluster too large");
   if (uint64_t{grid.dynamic_shared_bytes} + descriptor.static_shared_bytes > kSharedBytesOptIn) {
     return invalid("too much shared memory");
   }
@@ -121,6 +128,7 @@ void CpuSpace::FillLaunch(CpuOperation* operation, Part* part, KernelInstance* k
   std::copy_n(grid.grid, 3, launch.grid);
   std::copy_n(grid.block, 3, launch.block);
   std::copy_n(grid.cluster, 3, launch.cluster);
+  launch.explicit_cluster = grid.explicit_cluster;
   launch.dynamic_shared_bytes = grid.dynamic_shared_bytes;
   launch.params = operation->arguments.data();
   launch.param_bytes = static_cast<uint32_t>(operation->arguments.size());
@@ -136,8 +144,8 @@ void CpuSpace::FillLaunch(CpuOperation* operation, Part* part, KernelInstance* k
   launch.cooperative_workspace = 0;
   launch.operation = operation;
   launch.sm_count = part->device->scheduler.sms();
-  task.total_blocks = launch.blocks();
-  task.granule = launch.cluster_blocks();
+  task.total_blocks = launch.runs();
+  task.run_blocks = launch.cluster_blocks();
   counters_[part->ordinal].AddAlone(metrics::Counter::launches);
 }
 

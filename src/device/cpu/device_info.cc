@@ -176,6 +176,8 @@ wire::DeviceInfo DescribeDevice(const CpuSettings& settings, uint32_t ordinal) {
   set(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, static_cast<int32_t>(settings.sms));
   set(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, settings.compute_major);
   set(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, settings.compute_minor);
+  // Clusters work in any case; programs expect them of such devices only, and take other code for these.
+  set(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, settings.compute_major >= 9 ? 1 : 0);
   set(CU_DEVICE_ATTRIBUTE_CLOCK_RATE, CoreClockKhz());
   set(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1'600'000);
   set(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 128);

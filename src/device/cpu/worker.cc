@@ -152,7 +152,7 @@ bool Worker::RunBlock(const Chunk& chunk, guest::BlockRun* run, ChunkResult* res
     case guest::LeaveReason::kFinished: ++result->finished; return true;
     case guest::LeaveReason::kFault:
     case guest::LeaveReason::kSignal:
-      ReportFault(chunk, DescribeFault(*run, guest_.fault));
+      ReportFault(chunk, DescribeFault(run->running_block(), guest_.fault));
       run->GiveUp();
       return true;
     case guest::LeaveReason::kStopped:
@@ -211,7 +211,7 @@ void Worker::Record(const Chunk& chunk, const ChunkResult& result) {
               .kernel = kernel != nullptr ? kernel->name : TransferName(),
               .begin_ns = chunk.begin_ns,
               .end_ns = result.end_ns,
-              .blocks = static_cast<uint32_t>(result.finished)});
+              .blocks = static_cast<uint32_t>(result.finished * chunk.task->run_blocks)});
 }
 
 bool Worker::PollRings() {

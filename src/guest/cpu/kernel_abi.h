@@ -25,6 +25,15 @@ inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 struct BlockState;
 struct WarpState;
 
+// Shared memory in a cluster of several blocks (docs/adr/0017-blocks-of-a-cluster-see-each-other-in-a-view-each.md).
+// Each block has a *view*: address space in slots. Slot 0 is the block's own shared window, slot 1 + r that of the
+// cluster's block of rank r. So the 32-bit address of a place in shared::cluster is (1 + r) << kSlotShift | offset,
+// which names one block for all that use it, or a plain offset, which is the executing block's own; a generic address
+// is that in a view. Views lie 2^kViewShift bytes apart, so generic addresses of any view have the right low half.
+inline constexpr uint32_t kSlotShift = 24;
+inline constexpr uint32_t kViewShift = 32;
+inline constexpr uint32_t kMaxClusterBlocks = 16;
+
 // What lanes do at a barrier. Warps that have waited for the whole block resume one after the other, so programs with a
 // race, that read shared memory behind a barrier and overwrite it without another one, see an order. On a GPU they work
 // because every warp's first steps come before any warp's later ones. Here the order makes them work: ascending in
@@ -72,7 +81,7 @@ struct GuestServices {
   // %globaltimer, in nanoseconds, and %clock64.
   uint64_t (*global_timer)(WarpState*);
   uint64_t (*clock)(WarpState*);
-  // barrier.cluster in a cluster of one block: a barrier of the whole block, besides the 16. kArrive or kWait.
+  // barrier.cluster: a barrier of all threads of the cluster, besides the block's 16. kArrive or kWait.
   void (*cluster_barrier)(WarpState*, uint32_t mask, BarrierMode mode);
   // Ends the client's kernel like fault. `lanes`: the missing ones.
   void (*mistake)(WarpState*, WarpMistake what, uint32_t lane, uint32_t lanes, uint32_t location);
@@ -116,6 +125,10 @@ struct BlockState {
   uint32_t nsmid;
   uint32_t cluster[3];  // cluster dimensions, 1,1,1 without clusters
   uint32_t cluster_ctaid[3];
+  uint32_t explicit_cluster;  // 1: the launch named them
+  uint32_t cluster_slots;  // windows of the cluster in each view; 0: one block, which has its own window alone
+  uint32_t slot_bytes;  // 1 << kSlotShift; 0 with one block, where addresses of any rank are the block's own
+  uint64_t cluster_views;  // the first view; with one block `shared`
   uint32_t dynamic_shared_offset;  // where dynamic shared memory starts in the shared window
   uint64_t gridid;
   uint64_t cooperative_workspace;  // %envreg1/2: {u32 size, u32 barrier}; 0 if the launch was not cooperative

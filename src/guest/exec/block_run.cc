@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "guest/exec/cluster_run.h"
 #include "guest/exec/guest_services.h"
 #include "guest/exec/guest_switch.h"
 #include "guest/exec/sanitizers.h"
@@ -22,19 +23,37 @@ uint32_t FirstBits(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 
 
 }  // namespace
 
+BlockRun::BlockRun() = default;
+
 BlockRun::~BlockRun() {
   for (Fiber& fiber : fibers_) {
     if (fiber.sanitizer != nullptr) SanitizerDestroyFiber(fiber.sanitizer);
   }
 }
 
+uint64_t BlockRun::held_bytes() const { return own_bytes() + (led_ != nullptr ? led_->held_bytes() : 0); }
+
+uint64_t BlockRun::held_mappings() const { return own_mappings() + (led_ != nullptr ? led_->held_mappings() : 0); }
+
 void BlockRun::Release() {
+  led_.reset();
   stacks_.Release();
   shared_.Release();
   local_.Release();
 }
 
 Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm) {
+  index_ = index;
+  if (launch.cluster_blocks() == 1) return PrepareOne(launch, index, sm, {});
+  if (led_ == nullptr) led_ = std::make_unique<ClusterRun>(this);
+  return led_->Prepare(launch, index, sm);
+}
+
+Status BlockRun::PrepareAsMember(const KernelLaunch& launch, uint64_t block, uint32_t sm, const InCluster& place) {
+  return PrepareOne(launch, block, sm, place);
+}
+
+Status BlockRun::PrepareOne(const KernelLaunch& launch, uint64_t block, uint32_t sm, const InCluster& place) {
   const KernelDescriptor& kernel = *launch.descriptor;
   const uint32_t warps = launch.warps();
   const bool yields = (kernel.flags & kYields) != 0;
@@ -44,15 +63,18 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
     owner_ = launch.owner;
   }
   TUTTI_TRY(stacks_.Require(yields ? warps : 1, kernel.stack_bytes + kServiceStackBytes + kPreemptBytes));
-  TUTTI_TRY(shared_.Require(launch.shared_bytes()));
+  if (place.view == nullptr) {
+    TUTTI_TRY(shared_.Require(launch.shared_bytes()));
+  }
   const uint64_t warp_local_bytes = uint64_t{kernel.local_bytes} * kWarpSize;
   TUTTI_TRY(local_.Require(warp_local_bytes * warps));
 
   launch_ = &launch;
   function_ = nullptr;
-  index_ = index;
+  cluster_ = place.cluster;
+  uint8_t* const shared = place.view != nullptr ? place.view : shared_.data();
   uint32_t at[3], at_cluster[3];
-  launch.BlockAt(index, at, at_cluster);
+  launch.BlockAt(block, at, at_cluster);
   const uint64_t reach_begin = launch.ReachBegin();
   block_ = BlockState{
                                // every member is named, so that none is zeroed first
@@ -60,7 +82,7 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
       .params = launch.params,
       .module_base = launch.module_base,
       .constants_base = launch.constants_base,
-      .shared = shared_.data(),
+      .shared = shared,
       .shared_bytes = launch.shared_bytes(),
       .dynamic_shared_bytes = launch.dynamic_shared_bytes,
       .window_base = launch.window_base,
@@ -74,6 +96,10 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
       .nsmid = launch.sm_count,
       .cluster = {launch.cluster[0], launch.cluster[1], launch.cluster[2]},
       .cluster_ctaid = {at_cluster[0], at_cluster[1], at_cluster[2]},
+      .explicit_cluster = launch.explicit_cluster ? 1u : 0u,
+      .cluster_slots = place.view != nullptr ? launch.cluster_blocks() : 0,
+      .slot_bytes = place.view != nullptr ? 1u << kSlotShift : 0,
+      .cluster_views = reinterpret_cast<uint64_t>(place.view != nullptr ? place.first_view : shared),
       .dynamic_shared_offset = launch.dynamic_shared_offset(),
       .gridid = launch.grid_id,
       .cooperative_workspace = launch.cooperative_workspace,
@@ -96,7 +122,11 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
 }
 
 void BlockRun::PrepareNext(uint64_t index) {
-  if (index == index_ + 1 && launch_->cluster_blocks() == 1) {
+  if (cluster_ != nullptr) {
+    index_ = index;
+    return cluster_->PrepareNext(index);
+  }
+  if (index == index_ + 1) {
     if (++block_.ctaid[0] == launch_->grid[0]) {
       block_.ctaid[0] = 0;
       if (++block_.ctaid[1] == launch_->grid[1]) {
@@ -113,12 +143,19 @@ void BlockRun::PrepareNext(uint64_t index) {
   Rewind();
 }
 
+void BlockRun::PrepareNextAsMember(uint64_t block) {
+  launch_->BlockAt(block, block_.ctaid, block_.cluster_ctaid);
+  block_.reach_base = launch_->ReachBegin();
+  block_.reach_bytes = launch_->ReachEnd() - block_.reach_base;
+  Rewind();
+}
+
 void BlockRun::Rewind() {
   const bool yields = (launch_->descriptor->flags & kYields) != 0;
   const uint32_t threads = launch_->threads();
   const uint32_t warps = launch_->warps();
   for (uint32_t w = 0; w < warps; ++w) warps_[w].lanes = FirstBits(threads - w * kWarpSize);
-  if (yields) barriers_.Reset(warps, threads);
+  if (yields) barriers_.Reset(warps, threads, cluster_ != nullptr);
   last_errors_.Clear();
   PrepareFibers(yields ? warps : 1);
 }
@@ -126,6 +163,7 @@ void BlockRun::Rewind() {
 Status BlockRun::PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index) {
   TUTTI_TRY(stacks_.Require(1, kCallStackBytes + kPreemptBytes));
   launch_ = nullptr;
+  cluster_ = nullptr;
   function_ = function;
   argument_ = argument;
   index_ = index;
@@ -150,6 +188,11 @@ void BlockRun::PrepareFibers(uint32_t count) {
 }
 
 void BlockRun::GiveUp() {
+  if (cluster_ == nullptr) return GiveUpAlone();
+  cluster_->GiveUp();
+}
+
+void BlockRun::GiveUpAlone() {
   for (uint32_t left = unfinished_; left != 0; left &= left - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(left));
     if (!fibers_[i].started) continue;
@@ -171,6 +214,10 @@ TUTTI_NO_SANITIZE static LeaveReason EnterGuest(GuestThread* thread, void* fiber
 }
 
 LeaveReason BlockRun::Run(GuestThread* thread) {
+  return cluster_ == nullptr ? RunAlone(thread) : cluster_->Run(thread);
+}
+
+LeaveReason BlockRun::RunAlone(GuestThread* thread) {
   thread_ = thread;
   thread->run = this;
   for (;;) {
@@ -213,10 +260,9 @@ TUTTI_NO_SANITIZE void BlockRun::FinishFiber() {
     LeaveGuest(thread_, LeaveReason::kFinished);
   } else {
     Release(barriers_.WarpFinished(running_));
-    if (runnable_ == 0 && at_grid_ != 0 && at_grid_ == unfinished_) {
-      LeaveGuest(thread_, LeaveReason::kGridBarrier);
-    } else if (runnable_ == 0) {
-      Fail({.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed), .text = "barrier that no warp can complete"});
+    if (cluster_ != nullptr) cluster_->CompleteBarrierIfDue();
+    if (runnable_ == 0) {
+      LeaveWithoutRunnable("barrier that no warp can complete");
     } else {
       SwitchTo(NextRunnable());
     }
@@ -249,14 +295,26 @@ void BlockRun::GoOnInOrder(uint32_t released, bool downwards) {
   if (first != running_) SwitchTo(first);
 }
 
+// Something else may make warps runnable; if nothing can, the program is wrong.
+TUTTI_NO_SANITIZE void BlockRun::LeaveWithoutRunnable(const char* mistake) {
+  if (at_grid_ == unfinished_) {
+    LeaveGuest(thread_, LeaveReason::kGridBarrier);
+  } else if (cluster_ != nullptr && barriers_.waiting(kClusterBarrier) != 0) {
+    LeaveGuest(thread_, LeaveReason::kClusterBarrier);
+  } else {
+    const bool has_ended = (unfinished_ >> running_ & 1) == 0;
+    Fail(
+        {.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed), .warp = has_ended ? ~0u : running_, .text = mistake});
+  }
+}
+
 void BlockRun::WaitForRelease() {
   runnable_ &= ~(1u << running_);
   if (runnable_ == 0) {
-    Fail({.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed),
-          .warp = running_,
-          .text = "barrier that no warp can complete"});
+    LeaveWithoutRunnable("barrier that no warp can complete");
+  } else {
+    SwitchTo(NextRunnable());
   }
-  SwitchTo(NextRunnable());
 }
 
 void BlockRun::YieldWarp() {
@@ -274,16 +332,18 @@ void BlockRun::ArriveAtGrid(uint32_t warp) {
   runnable_ &= ~(1u << warp);
   if (runnable_ != 0) {
     SwitchTo(NextRunnable());
-  } else if (at_grid_ == unfinished_) {
-    LeaveGuest(thread_, LeaveReason::kGridBarrier);
   } else {
-    Fail({.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed),
-          .warp = warp,
-          .text = "grid barrier that not all warps of a block reach"});
+    LeaveWithoutRunnable("grid barrier that not all warps of a block reach");
   }
 }
 
 void BlockRun::PassGridBarrier() {
+  if (cluster_ == nullptr) return PassGridBarrierAlone();
+  cluster_->PassGridBarrier();
+}
+
+void BlockRun::PassGridBarrierAlone() {
+  if (at_grid_ == 0) return;
   runnable_ |= at_grid_;
   at_grid_ = 0;
   running_ = static_cast<uint32_t>(std::countr_zero(runnable_));
@@ -367,6 +427,12 @@ bool BlockRun::Read(uint64_t address, void* out, size_t bytes) const {
   if (readable) std::memcpy(out, reinterpret_cast<const void*>(address), bytes);
   return readable;
 }
+
+void BlockRun::GoOnWithRunnable() {
+  if ((runnable_ >> running_ & 1) == 0) running_ = static_cast<uint32_t>(std::countr_zero(runnable_));
+}
+
+const BlockRun& BlockRun::running_block() const { return cluster_ == nullptr ? *this : cluster_->running_block(); }
 
 void BlockRun::ThreadOf(uint32_t warp, uint32_t lane, uint32_t thread[3]) const {
   const uint32_t linear = warp * kWarpSize + lane;

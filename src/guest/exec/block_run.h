@@ -1,6 +1,9 @@
 // One running block: its state, its warps, their stacks and barriers. A worker enters it with Run; it can be left and
 // re-entered any number of times, by different workers, until it has finished or is given up.
 //
+// Blocks of a cluster of several run together on one thread, by turns (cluster_run.h). For whoever prepares, runs and
+// keeps them they are one BlockRun: that of the first block, which leads the others.
+//
 // A kernel without yield points runs as one context that executes all warps one after the other. A kernel with them has
 // one context (fiber) per warp; a warp that waits switches directly to the next one that can run.
 //
@@ -9,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/error.h"
@@ -23,6 +27,8 @@
 
 namespace tutti::guest {
 
+class ClusterRun;
+
 inline constexpr uint32_t kMaxWarps = 32;
 
 // What a service asks the worker to do on the worker's own stack, where it may lock and allocate.
@@ -36,15 +42,15 @@ struct ServiceRequest {
 
 class BlockRun final : public GuestMemory {
  public:
-  BlockRun() = default;
+  BlockRun();
   ~BlockRun() override;
   BlockRun(const BlockRun&) = delete;
   BlockRun& operator=(const BlockRun&) = delete;
 
-  // Makes it the `index`th block of a launch, or the `index`th call of a function, ready to Run. `launch` and
-  // `argument` must outlive the run.
+  // Makes it the `index`th block or cluster (KernelLaunch::runs) of a launch, or the `index`th call of a function,
+  // ready to Run. `launch` and `argument` must outlive the run.
   Status Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm);
-  // The same, cheaper, for another block of the launch and SM that it was last prepared for, and that has finished:
+  // The same, cheaper, for another index of the launch and SM that it was last prepared for, and that has finished:
   // most of Prepare is the same for all blocks of a launch.
   void PrepareNext(uint64_t index);
   Status PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index);
@@ -56,13 +62,15 @@ class BlockRun final : public GuestMemory {
   void GiveUp();
 
   // The memory that an idle run holds for its next block.
-  uint64_t held_bytes() const { return stacks_.bytes() + shared_.bytes() + local_.bytes(); }
-  uint64_t held_mappings() const { return 2 * uint64_t{stacks_.count()} + 2; }
+  uint64_t held_bytes() const;
+  uint64_t held_mappings() const;
   // Frees that memory. The run has finished, or was given up.
   void Release();
 
   const KernelLaunch* launch() const { return launch_; }
   uint64_t index() const { return index_; }
+  // The block of the cluster whose code was running last; without a cluster itself.
+  const BlockRun& running_block() const;
   // Of a kernel: what its code sees of the block.
   const BlockState& state() const { return block_; }
   // The one whose code was running last.
@@ -73,6 +81,25 @@ class BlockRun final : public GuestMemory {
   FaultKind KindOf(const FaultRecord& fault) const;
   // Releases the warps that wait at the grid's barrier.
   void PassGridBarrier();
+
+  // By ClusterRun, which is one of these blocks' or is running them.
+  struct InCluster {
+    ClusterRun* cluster;
+    uint8_t* view;
+    uint8_t* first_view;
+  };
+  Status PrepareAsMember(const KernelLaunch& launch, uint64_t block, uint32_t sm, const InCluster& place);
+  void PrepareNextAsMember(uint64_t block);
+  LeaveReason RunAlone(GuestThread* thread);
+  // Its last warp waits, and others have been released since.
+  void GoOnWithRunnable();
+  void GiveUpAlone();
+  void PassGridBarrierAlone();
+  bool has_ended() const { return unfinished_ == 0; }
+  bool CanRun() const { return runnable_ != 0; }
+  bool IsAtGrid() const { return at_grid_ != 0 && at_grid_ == unfinished_; }
+  uint64_t own_bytes() const { return stacks_.bytes() + shared_.bytes() + local_.bytes(); }
+  uint64_t own_mappings() const { return 2 * uint64_t{stacks_.count()} + 2; }
 
   // What PTX can name: the client's window, the block's shared and local memory, its parameters. Not the stacks: they
   // are not cleared between clients.
@@ -103,6 +130,7 @@ class BlockRun final : public GuestMemory {
   void WaitForRelease();  // makes the running warp not runnable and switches away until it is released
   void YieldWarp();  // lets other warps, then other blocks run
   void ArriveAtGrid(uint32_t warp);
+  ClusterRun* cluster() const { return cluster_; }  // null: the block's only
   uint64_t Perform(const ServiceRequest& request);
   [[noreturn]] void Fail(const FaultRecord& fault);
 
@@ -128,9 +156,11 @@ class BlockRun final : public GuestMemory {
     bool started = false;
   };
 
+  Status PrepareOne(const KernelLaunch& launch, uint64_t block, uint32_t sm, const InCluster& place);
   void Rewind();  // resets what running a block has changed: all lanes present, no barrier reached
   void PrepareFibers(uint32_t count);
   void SwitchTo(uint32_t fiber);
+  void LeaveWithoutRunnable(const char* mistake);
   uint32_t NextRunnable() const;
   void PerformRequest();
   uint64_t CallRuntime(uint32_t number, uint64_t words);
@@ -161,6 +191,8 @@ class BlockRun final : public GuestMemory {
   GuestBuffer shared_;
   GuestBuffer local_;
   uint64_t owner_ = 0;
+  ClusterRun* cluster_ = nullptr;  // that it is a block of
+  std::unique_ptr<ClusterRun> led_;  // kept for the next cluster that it leads
 };
 
 }  // namespace tutti::guest

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "guest/exec/block_run.h"
+#include "guest/exec/cluster_run.h"
 
 namespace tutti::guest {
 namespace {
@@ -76,6 +77,7 @@ void ClusterBarrier(WarpState* warp, uint32_t mask, BarrierMode mode) {
       run,
       {.id = kClusterBarrier, .warp = warp->warp, .mask = mask, .live = warp->lanes, .threads = 0, .wait = Waits(mode)},
       mode);
+  if (mode == BarrierMode::kArrive && run.cluster() != nullptr) run.cluster()->CompleteBarrierIfDue();
 }
 
 uint32_t BarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes) {

@@ -29,6 +29,7 @@ enum class LeaveReason : uint32_t {
   kYielded,  // no warp of the block is runnable
   kGridBarrier,  // all warps of the block wait at the grid's barrier
   kRequest,      // a service that the worker performs: BlockRun::request
+  kClusterBarrier,  // no warp of the block can go on before others of its cluster: seen by ClusterRun only
 };
 
 struct FaultRecord {

@@ -49,6 +49,7 @@ struct KernelLaunch {
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
   uint32_t cluster[3] = {1, 1, 1};
+  bool explicit_cluster = false;  // somebody asked for it, be it of one block
   uint32_t dynamic_shared_bytes = 0;
   const uint8_t* params = nullptr;
   uint64_t module_base = 0;
@@ -69,6 +70,8 @@ struct KernelLaunch {
   uint32_t warps() const { return (threads() + kWarpSize - 1) / kWarpSize; }
   uint64_t blocks() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
   uint32_t cluster_blocks() const { return cluster[0] * cluster[1] * cluster[2]; }
+  // BlockRuns that it takes: one for each block, or for each cluster of several.
+  uint64_t runs() const { return blocks() / cluster_blocks(); }
   uint32_t dynamic_shared_offset() const { return (descriptor->static_shared_bytes + 15) & ~15u; }
   // In whole units, as a GPU allocates it: compilers of PTX read vectors of which they use a part, up to that boundary.
   uint32_t shared_bytes() const { return AlignUp(dynamic_shared_offset() + dynamic_shared_bytes, kSharedUnitBytes); }
@@ -81,7 +84,7 @@ struct KernelLaunch {
     return reach_end != nullptr ? reach_end->load(std::memory_order_acquire) : window_base + window_bytes;
   }
 
-  // Coordinates of the block that runs `index`th: x fastest, and cluster by cluster.
+  // Coordinates of a block: cluster by cluster, x fastest among clusters and in each.
   void BlockAt(uint64_t index, uint32_t ctaid[3], uint32_t cluster_ctaid[3]) const;
 };
 

@@ -14,10 +14,11 @@ uint32_t WarpBarriers::Outcome::Reduce(BarrierReduction op) const {
   return 0;
 }
 
-void WarpBarriers::Reset(uint32_t warps, uint32_t threads) {
+void WarpBarriers::Reset(uint32_t warps, uint32_t threads, bool of_several) {
   all_warps_ = warps == 32 ? ~0u : (1u << warps) - 1;
   finished_ = 0;
   threads_ = threads;
+  of_several_ = of_several;
   for (; used_ != 0; used_ &= used_ - 1) barriers_[std::countr_zero(used_)] = Barrier{};
 }
 
@@ -46,7 +47,7 @@ bool WarpBarriers::Arrive(const Arrival& a, uint32_t* released) {
     complete = barrier.count >= a.threads;
   } else {
     if (whole) barrier.arrived |= 1u << a.warp;
-    complete = IsFull(barrier);
+    complete = IsFull(barrier) && !(of_several_ && a.id == kClusterBarrier);
   }
   if (!a.wait) arrived_in_[a.id][a.warp] = phases_[a.id];
   if (a.wait && !complete) barrier.waiting |= 1u << a.warp;
@@ -81,8 +82,18 @@ uint32_t WarpBarriers::WarpFinished(uint32_t warp) {
   uint32_t released = 0;
   for (uint32_t open = used_; open != 0; open &= open - 1) {
     const auto id = static_cast<uint32_t>(std::countr_zero(open));
+    if (of_several_ && id == kClusterBarrier) continue;
     if (!barriers_[id].counted && IsFull(barriers_[id])) released |= Complete(id, warp);
   }
+  return released;
+}
+
+uint32_t WarpBarriers::CompleteOfCluster() {
+  Barrier& barrier = barriers_[kClusterBarrier];
+  const uint32_t released = barrier.waiting;
+  barrier = Barrier{};
+  ++phases_[kClusterBarrier];
+  used_ &= ~(1u << kClusterBarrier);
   return released;
 }
 

@@ -1,6 +1,9 @@
 // The 16 named barriers of a block and its cluster barrier: who has arrived, who waits, when a phase is complete. Pure
 // accounting; switching between warps is BlockRun's. Not thread-safe: a block runs on one thread at a time.
 //
+// In a cluster of several blocks the phase of the cluster barrier ends with all blocks' (ClusterRun): here it only
+// comes to stand as full, until CompleteOfCluster.
+//
 // Two forms. With `threads` = 0 (or all threads of the block) every lane of the block that has not exited must arrive.
 // Otherwise `threads` lanes must; a warp whose remaining lanes have all arrived counts as 32, as hardware counts warps.
 #pragma once
@@ -33,10 +36,11 @@ class WarpBarriers {
     uint32_t Reduce(BarrierReduction op) const;
   };
 
-  // Resets it for a block of `warps` warps and `threads` threads.
-  void Reset(uint32_t warps, uint32_t threads);
+  // Resets it for a block of `warps` warps and `threads` threads, which is one of several of a cluster or not.
+  void Reset(uint32_t warps, uint32_t threads, bool of_several = false);
 
-  // True if this arrival completes the phase: *released are the warps to wake (never the arriving one itself).
+  // True if this arrival completes the phase: *released are the warps to wake (never the arriving one itself). Not at
+  // the cluster barrier of several blocks.
   bool Arrive(const Arrival& arrival, uint32_t* released);
   // For a warp that has arrived without waiting: whether its phase is complete. If not, `warp` waits from now on.
   bool Await(uint32_t id, uint32_t warp);
@@ -56,6 +60,10 @@ class WarpBarriers {
   // Of the last phase in which `warp` took part.
   const Outcome& outcome(uint32_t warp) const { return outcomes_[warp]; }
   uint32_t waiting(uint32_t id) const { return barriers_[id].waiting; }
+  // All threads of the block have ended or arrived at the cluster barrier.
+  bool HasArrivedInCluster() const { return IsFull(barriers_[kClusterBarrier]); }
+  // All blocks have. Returns the warps to wake.
+  uint32_t CompleteOfCluster();
 
  private:
   struct Barrier {
@@ -74,6 +82,7 @@ class WarpBarriers {
   uint32_t finished_ = 0;
   uint32_t threads_ = 0;
   uint32_t used_ = 0;  // barriers with an open phase
+  bool of_several_ = false;  // blocks, whose cluster barrier is one
   Barrier barriers_[kBarriers];
   Outcome outcomes_[32];
   Outcome last_outcomes_[kBarriers];

@@ -47,6 +47,22 @@ TEST(WarpBarriers, ExitedLanesNeedNotArrive) {
   EXPECT_TRUE(barriers.Arrive({.id = 0, .warp = 1, .mask = 0xff, .live = 0xff, .threads = 0, .wait = true}, &released));
 }
 
+TEST(WarpBarriers, ABlockOfSeveralWaitsForItsCluster) {
+  WarpBarriers barriers;
+  barriers.Reset(3, 96, true);
+  uint32_t released = 0;
+  EXPECT_FALSE(barriers.Arrive(Full(0, kClusterBarrier), &released));
+  EXPECT_FALSE(barriers.HasArrivedInCluster());
+  EXPECT_FALSE(barriers.Arrive(
+      {.id = kClusterBarrier, .warp = 1, .mask = ~0u, .live = ~0u, .threads = 0, .wait = false}, &released));
+  EXPECT_EQ(barriers.WarpFinished(2), 0u);
+  EXPECT_TRUE(barriers.HasArrivedInCluster());
+  EXPECT_FALSE(barriers.Await(kClusterBarrier, 1)) << "other blocks have not arrived";
+  EXPECT_EQ(barriers.CompleteOfCluster(), 0b011u);
+  EXPECT_FALSE(barriers.HasArrivedInCluster());
+  EXPECT_TRUE(barriers.Await(kClusterBarrier, 1));
+}
+
 TEST(WarpBarriers, PartsOfAWarpAddUp) {
   WarpBarriers barriers;
   barriers.Reset(1, 32);

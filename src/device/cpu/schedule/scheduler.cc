@@ -57,8 +57,9 @@ RescheduleRequest Scheduler::Submit(Task* task) {
     task->ready_ns = clock_();
     task->begun_ns = 0;
     task->active_ns = 0;
-    task->order.Reset(task->total_blocks,
-                      task->kernel.cooperative ? BlockOrder::kNone : kMaxBlocksPerSm * uint64_t{sms()});
+    task->order.Reset(task->total_blocks, task->kernel.cooperative
+                                              ? BlockOrder::kNone
+                                              : kMaxBlocksPerSm * uint64_t{sms()} / task->run_blocks);
     task->cap = nullptr;
     for (const auto& context : share->contexts) {
       if (context->context == task->context) task->cap = context.get();
@@ -202,9 +203,7 @@ uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available, uint32_t s
   const uint64_t wanted = block_ns == 0 ? 1 : std::max<uint32_t>(1, static_cast<uint32_t>(kChunkNs) / block_ns);
   if (wanted >= available) return available;
   const uint64_t fair = (available + sms - 1) / sms;
-  const uint64_t blocks = std::min(wanted, fair);
-  const uint64_t whole = (blocks + task.granule - 1) / task.granule * task.granule;
-  return std::min(whole, available);
+  return std::min(wanted, fair);
 }
 
 // The task decides which blocks are next (block_order.h).
@@ -319,7 +318,8 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     Spend(sm, ran_ns, result.end_ns);
     CountWanted(share, result.end_ns);
     share->Count(metrics::Counter::device_ns, ran_ns);
-    if (task->is_kernel && result.finished != 0) share->Count(metrics::Counter::blocks, result.finished);
+    if (task->is_kernel && result.finished != 0)
+      share->Count(metrics::Counter::blocks, result.finished * task->run_blocks);
     if (task->cap != nullptr) {
       task->cap->cap.End();
       ReleaseHeld(task->cap);

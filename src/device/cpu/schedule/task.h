@@ -70,8 +70,8 @@ struct Task {
   SpaceShare* share = nullptr;
   uint32_t urgency = 0;  // 0 is the most urgent: queue index
   uint32_t context = 0;  // of its stream
-  uint64_t total_blocks = 0;
-  uint32_t granule = 1;  // blocks that stay together (a cluster)
+  uint64_t total_blocks = 0;  // what the scheduler deals in: blocks, or clusters of several
+  uint32_t run_blocks = 1;  // the kernel's blocks in each: those of a cluster run together
   bool is_kernel = false;
   BlockHabits* habits = nullptr;
   guest::KernelLaunch kernel;

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cuda/result.h"
 
@@ -218,6 +219,36 @@ void Meet(WarpState* w) {
   }
 }
 
+uint64_t* InCluster(WarpState* w, uint64_t rank, uint64_t word) {
+  return reinterpret_cast<uint64_t*>(w->block->shared + ((1 + rank) << guest::kSlotShift)) + word;
+}
+
+void MeetCluster(WarpState* w) {
+  w->block->services->cluster_barrier(w, w->lanes, guest::BarrierMode::kArrive);
+  w->block->services->cluster_barrier(w, w->lanes, guest::BarrierMode::kWait);
+}
+
+void ClusterBlock(WarpState* w) {
+  const uint64_t blocks = w->block->cluster[0], rank = w->block->cluster_ctaid[0];
+  auto* const own = reinterpret_cast<uint64_t*>(w->block->shared);
+  if (w->warp == 0) own[0] = rank + 1;
+  for (uint64_t round = 0; round < Arguments(w)[1]; ++round) {
+    MeetCluster(w);
+    if (w->warp == round % 2) own[(round + 1) % 2] = own[round % 2] + *InCluster(w, (rank + 1) % blocks, round % 2);
+  }
+  MeetCluster(w);
+  if (w->warp == 0) Pointer(w, 0)[BlockIndex(w)] = own[Arguments(w)[1] % 2];
+}
+
+void Apart(WarpState* w) {
+  if (w->block->cluster_ctaid[0] == 0) {
+    w->block->services->cluster_barrier(w, w->lanes, guest::BarrierMode::kArrive);
+    w->block->services->cluster_barrier(w, w->lanes, guest::BarrierMode::kWait);
+  } else {
+    w->block->services->grid_barrier(w, w->lanes);
+  }
+}
+
 void ComputeBlock(WarpState* w) { Pointer(w, 0)[BlockIndex(w)] = Compute(BlockIndex(w), Arguments(w)[1]); }
 
 // Leaves text on its own stack and reports the address.
@@ -285,6 +316,8 @@ Kernels AllKernels() {
   add("whisper", &Each<&Whisper>, 0);
   add("chain", &Each<&Chain>, kYields);
   add("barriers", &Each<&Barriers>, kYields);
+  add("cluster", &Each<&ClusterBlock>, kYields, kSharedBytes);
+  add("apart", &Each<&Apart>, kYields | guest::kCooperative);
   add("meet", &Each<&Meet>, kYields);
   return kernels;
 }
@@ -334,6 +367,16 @@ uint64_t Compute(uint64_t seed, uint64_t rounds) {
   for (const double value : x) result = result * 31 + static_cast<uint64_t>(value * 1e9);
   for (const uint64_t value : n) result = result * 31 + value;
   return result;
+}
+
+uint64_t ClusterRounds(uint64_t rank, uint64_t blocks, uint64_t rounds) {
+  std::vector<uint64_t> values(blocks);
+  for (uint64_t i = 0; i < blocks; ++i) values[i] = i + 1;
+  for (; rounds != 0; --rounds) {
+    const std::vector<uint64_t> before = values;
+    for (uint64_t i = 0; i < blocks; ++i) values[i] += before[(i + 1) % blocks];
+  }
+  return values[rank];
 }
 
 std::shared_ptr<CodeSource> NewTestCode() { return std::make_shared<TestCode>(); }

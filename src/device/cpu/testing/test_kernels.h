@@ -27,6 +27,8 @@
 //   whisper   out                           leaves text on its own stack; out[0] = where
 //   chain     done, ns                      every block waits until *done is its number, runs for ns, then adds 1
 //   barriers  counter, rounds               rounds of work and a barrier, then every thread adds 1
+//   cluster   out, rounds                   cluster of x blocks: ClusterRounds(rank, x, rounds) in out[block]
+//   apart     out                           block 0 waits at its cluster's barrier, the others at the grid's
 //   meet      count, rounds                 every round each block adds 1, then waits until all blocks have
 #pragma once
 
@@ -41,6 +43,9 @@ inline constexpr uint32_t kTestVariableValue = 0x600d;
 
 // What "compute" computes: wrong if a register is lost.
 uint64_t Compute(uint64_t seed, uint64_t rounds);
+
+// What "cluster" computes: each round a block adds what the next block of its cluster has.
+uint64_t ClusterRounds(uint64_t rank, uint64_t blocks, uint64_t rounds);
 
 std::shared_ptr<CodeSource> NewTestCode();
 
