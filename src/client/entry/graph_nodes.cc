@@ -274,6 +274,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID id,
   if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) work->shape.cooperative = value->number != 0;
   if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
     const uint32_t cluster[] = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+    if (cluster[0] == 0 && (cluster[1] | cluster[2]) != 0) return CUDA_ERROR_INVALID_VALUE;
     std::ranges::copy(cluster, work->shape.cluster);
   }
   return CUDA_SUCCESS;

@@ -1,6 +1,9 @@
 // Occupancy.
 #include "client/module/occupancy.h"
 
+#include <algorithm>
+#include <span>
+
 #include "client/context/context.h"
 #include "client/context/current.h"
 #include "client/entry/entries.h"
@@ -10,11 +13,15 @@
 namespace tutti::client::entry {
 namespace {
 
-constexpr int kLargestCluster = 1;
-
 Answer<Function*> Resolve(CUfunction handle) {
   CU_ASSIGN_OR_REFUSE(Context* const context, UsableContext());
   return ResolveFunction(handle, *context);
+}
+
+int BlocksPerSm(const Function& function, const CUlaunchConfig* config) {
+  const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
+  if (threads == 0 || threads > 1024) return 0;
+  return BlocksPerSm(function, static_cast<int>(threads), config->sharedMemBytes);
 }
 
 }  // namespace
@@ -58,25 +65,28 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction handl
 CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction handle, const CUlaunchConfig* config) {
   if (size == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(const Function* const function, Resolve(handle));
-  static_cast<void>(function);
-  *size = kLargestCluster;
+  *size = BlocksPerSm(*function, config) > 0 ? static_cast<int>(function->max_cluster()) : 0;
   return CUDA_SUCCESS;
 }
 
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle, const CUlaunchConfig* config) {
   if (clusters == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(const Function* const function, Resolve(handle));
-  uint32_t cluster = 1;
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    const CUlaunchAttribute& a = config->attrs[i];
-    if (a.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-      cluster = a.value.clusterDim.x * a.value.clusterDim.y * a.value.clusterDim.z;
+  if (config->numAttrs != 0 && config->attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const uint32_t required = function->cluster_rules() & Function::kPackedCluster;
+  uint64_t cluster = required != 0 ? uint64_t{required & 0xff} * (required >> 8 & 0xff) * (required >> 16) : 1;
+  for (const CUlaunchAttribute& a : std::span(config->attrs, config->numAttrs)) {
+    if (a.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const auto& dim = a.value.clusterDim;
+    const bool in_range = std::max({dim.x, dim.y, dim.z}) <= function->max_cluster();
+    cluster = in_range ? uint64_t{dim.x} * dim.y * dim.z : 0;
   }
-  if (cluster == 0) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-  const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
-  const int per_sm = threads <= 1024 ? BlocksPerSm(*function, static_cast<int>(threads), config->sharedMemBytes) : 0;
-  const int sms = function->context().device().Attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  *clusters = static_cast<int>(static_cast<uint32_t>(per_sm * sms) / cluster);
+  if (cluster == 0 || cluster > function->max_cluster()) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  const auto blocks =
+      static_cast<uint64_t>(BlocksPerSm(*function, config)) *
+      static_cast<uint64_t>(function->context().device().Attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  // A cluster needs one SM only, however many blocks it has.
+  *clusters = blocks == 0 ? 0 : static_cast<int>(std::max<uint64_t>(blocks / cluster, 1));
   return CUDA_SUCCESS;
 }
 

@@ -19,6 +19,14 @@ uint32_t DefaultDynamicShared(const Context& context, const module::KernelInfo& 
   return limit - std::min(limit, info.static_shared_bytes);
 }
 
+// One that no cluster can have makes launches fail, as CheckCluster says.
+uint32_t ClusterRules(const module::KernelInfo& info) {
+  uint32_t rules = info.cluster_must_be_set ? Function::kClusterMustBeSet : 0;
+  if (info.max_cluster != 0) rules |= Function::kClusterHasMost;
+  for (unsigned i = 0; i < 3; ++i) rules |= std::min(info.required_cluster[i], 0xffu) << (8 * i);
+  return rules;
+}
+
 }  // namespace
 
 constinit Pool<Function, 1 << 20> Function::pool_;
@@ -29,7 +37,8 @@ Function::Function(Module& module, uint32_t number)
       info_(module.info().kernels[number]),
       serial_(module.serial()),
       number_(number),
-      max_dynamic_shared_(DefaultDynamicShared(context_, info_)) {}
+      max_dynamic_shared_(DefaultDynamicShared(context_, info_)),
+      cluster_rules_(ClusterRules(info_)) {}
 
 void Function::Delete(Function* function) {
   if (pool_.Retire(function)) pool_.Delete(function);
@@ -135,6 +144,10 @@ int Function::GetAttribute(cuda::CUfunction_attribute attribute, int* value) con
     case cuda::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = static_cast<int>(max_dynamic_shared()); break;
     case cuda::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = carveout_; break;
     case cuda::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *value = non_portable_cluster_; break;
+    case cuda::CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = info_.cluster_must_be_set ? 1 : 0; break;
+    case cuda::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH... cuda::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+      *value = cluster_rules() >> 8 * (attribute - cuda::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH) & 0xff;
+      break;
     default:
       if (attribute < 0 || attribute >= cuda::CU_FUNC_ATTRIBUTE_MAX) return cuda::CUDA_ERROR_INVALID_VALUE;
       *value = 0;
@@ -159,9 +172,27 @@ int Function::SetAttribute(cuda::CUfunction_attribute attribute, int value) {
       non_portable_cluster_ = value != 0;
       return cuda::CUDA_SUCCESS;
     case cuda::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH... cuda::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+      return RequireCluster(attribute - cuda::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, value);
     case cuda::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: return cuda::CUDA_SUCCESS;
     default: return cuda::CUDA_ERROR_INVALID_VALUE;
   }
+}
+
+// Of a cluster that the kernel itself does not name. Whether it is one is seen by launches, since a program sets one
+// extent after the other.
+int Function::RequireCluster(int axis, int extent) {
+  if (info_.required_cluster[0] != 0) return cuda::CUDA_ERROR_NOT_PERMITTED;
+  if (extent < 0 || extent > 0xff) return cuda::CUDA_ERROR_INVALID_VALUE;
+  const uint32_t shift = 8 * static_cast<uint32_t>(axis);
+  std::lock_guard lock(mutex_);
+  cluster_rules_ = (cluster_rules_ & ~(0xffu << shift)) | static_cast<uint32_t>(extent) << shift;
+  return cuda::CUDA_SUCCESS;
+}
+
+uint32_t Function::max_cluster() const {
+  constexpr uint32_t kPortable = 8, kMost = 16;
+  const uint32_t most = non_portable_cluster_ != 0 ? kMost : kPortable;
+  return info_.max_cluster != 0 ? std::min(most, info_.max_cluster) : most;
 }
 
 }  // namespace tutti::client

@@ -60,6 +60,12 @@ class Function {
   int SetAttribute(cuda::CUfunction_attribute attribute, int value);
   // The dynamic shared memory that a launch may request.
   uint32_t max_dynamic_shared() const { return max_dynamic_shared_.load(std::memory_order_relaxed); }
+  // What launches keep to. In its low part the cluster that they are in without asking, as wire::LaunchBody packs it
+  // (0: none). The rest is not 0 if the kernel limits what they may ask for.
+  static constexpr uint32_t kPackedCluster = 0xffffff, kClusterMustBeSet = 1u << 24, kClusterHasMost = 1u << 25;
+  uint32_t cluster_rules() const { return cluster_rules_.load(std::memory_order_relaxed); }
+  // Blocks.
+  uint32_t max_cluster() const;
   std::atomic<int> cache_config{0};
 
  private:
@@ -68,6 +74,7 @@ class Function {
     std::atomic<uint64_t> shape{0};
     uint32_t kernel = 0;
   };
+  int RequireCluster(int axis, int extent);
   [[gnu::noinline]] Answer<uint32_t> PreparedLater(const BlockShape& shape);
   Answer<uint32_t> Prepare(const BlockShape& shape);
   void Keep(uint64_t shape, uint32_t kernel);
@@ -84,6 +91,7 @@ class Function {
   std::atomic<uint32_t> max_dynamic_shared_;
   std::atomic<int> carveout_{-1};
   std::atomic<int> non_portable_cluster_{0};
+  std::atomic<uint32_t> cluster_rules_;
   std::array<Prepared_, 6> prepared_;
   ShapeTable later_;  // further shapes
   std::optional<uint32_t> any_shape_;  // the kernel, on devices where one is for all shapes

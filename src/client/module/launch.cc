@@ -83,16 +83,33 @@ int CheckCooperative(const Context& context, const Function& function, const Lau
                   function.info().name, blocks, per_sm * sms);
 }
 
-// Blocks of a cluster can neither wait for each other here nor read each other's shared memory, so the launch is
-// refused rather than wrong.
+// As the launch asks for it, or else as the kernel does.
 int CheckCluster(const Function& function, const LaunchShape& shape) {
-  for (int i = 0; i < 3; ++i) {
-    if (shape.cluster[i] == 0 || shape.cluster[i] > 255 || shape.grid[i] % shape.cluster[i] != 0)
-      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  const uint32_t rules = function.cluster_rules();
+  uint32_t cluster[3], blocks = 1;
+  const auto refuse = [&](std::string_view why) {
+    return Complain(CUDA_ERROR_INVALID_CLUSTER_SIZE, "launch of {} with grid {}x{}x{} in clusters of {}x{}x{}: {}",
+                    function.info().name, shape.grid[0], shape.grid[1], shape.grid[2], cluster[0], cluster[1],
+                    cluster[2], why);
+  };
+  bool differs = false;
+  for (unsigned i = 0; i < 3; ++i) {
+    const uint32_t required = rules >> (8 * i) & 0xff;
+    cluster[i] = shape.cluster[0] != 0 ? shape.cluster[i] : required;
+    differs |= (rules & Function::kPackedCluster) != 0 && cluster[i] != required;
   }
-  if (shape.cluster[0] * shape.cluster[1] * shape.cluster[2] == 1) return CUDA_SUCCESS;
-  return Complain(CUDA_ERROR_NOT_SUPPORTED, "launch of {} in clusters of {}x{}x{} blocks: clusters of one block only",
-                  function.info().name, shape.cluster[0], shape.cluster[1], shape.cluster[2]);
+  if (differs) return refuse("the kernel requires another one");
+  if (shape.cluster[0] == 0 && (rules & Function::kPackedCluster) == 0) {
+    return (rules & Function::kClusterMustBeSet) == 0 ? CUDA_SUCCESS
+                                                      : refuse("the kernel must be launched in clusters");
+  }
+  const uint32_t most = function.max_cluster();
+  for (unsigned i = 0; i < 3; ++i) {
+    if (cluster[i] == 0 || cluster[i] > most) return refuse(fmt::format("up to {} blocks are allowed", most));
+    if (shape.grid[i] % cluster[i] != 0) return refuse("they do not divide the grid");
+    blocks *= cluster[i];
+  }
+  return blocks <= most ? CUDA_SUCCESS : refuse(fmt::format("up to {} blocks are allowed", most));
 }
 
 // Packs the parameters in the kernel's declared layout.
@@ -182,7 +199,7 @@ Answer<Function*> ResolveFunction(CUfunction handle, Context& context) {
 int CheckLaunch(const Context& context, const Function& function, const LaunchShape& shape) {
   CU_TRY(CheckShape(function, shape));
   if (shape.cooperative) CU_TRY(CheckCooperative(context, function, shape));
-  return shape.cluster[0] != 0 ? CheckCluster(function, shape) : CUDA_SUCCESS;
+  return (shape.cluster[0] | function.cluster_rules()) != 0 ? CheckCluster(function, shape) : CUDA_SUCCESS;
 }
 
 int PackArguments(const Function& function, void* const* parameters, void* const* extra, uint8_t* out) {
@@ -202,7 +219,8 @@ int Launch(Stream& stream, Function& function, const LaunchShape& shape, void* c
                         .dynamic_shared_bytes = shape.dynamic_shared_bytes,
                         .flags = shape.cooperative ? wire::kLaunchCooperative : 0u,
                         .argument_bytes = info.param_bytes,
-                        .cluster_packed = shape.cluster[0] | shape.cluster[1] << 8 | shape.cluster[2] << 16};
+                        .cluster_packed = shape.cluster[0] | shape.cluster[1] << 8 | shape.cluster[2] << 16 |
+                                          (function.cluster_rules() & Function::kPackedCluster)};
   if (info.param_bytes > wire::kInlineArgumentBytes)
     return LaunchWithLongArguments(stream, function, body, parameters, extra);
   uint8_t arguments[wire::kInlineArgumentBytes];
