@@ -27,8 +27,10 @@ struct Phases {
 
 }  // namespace
 
-void CompleteBytes(Step& step, const Operand& barrier, uint64_t bytes) {
-  uint8_t* at = step.Locate(StateSpace::kShared, step.Address(barrier), 8, 8, &barrier);
+namespace {
+
+void CompleteBytesAt(Step& step, StateSpace space, uint64_t barrier, uint64_t bytes) {
+  uint8_t* at = step.Locate(space, barrier, 8, 8);
   if (at == nullptr) return;
   uint64_t word;
   std::memcpy(&word, at, sizeof word);
@@ -39,7 +41,28 @@ void CompleteBytes(Step& step, const Operand& barrier, uint64_t bytes) {
   std::memcpy(at, &word, sizeof word);
 }
 
+}  // namespace
+
+void CompleteBytes(Step& step, const Operand& barrier, uint64_t bytes) {
+  CompleteBytesAt(step, StateSpace::kShared, step.Address(barrier), bytes);
+}
+
 namespace {
+
+// To the same offset of each block that the mask names, where an mbarrier at its offset counts the bytes.
+void Multicast(Step& step, uint64_t bytes) {
+  const uint64_t blocks = step.Get(4, Type::kU16);
+  const uint8_t* from =
+      step.Locate(step.in.second_space, step.Address(step.in.operands[1]), bytes, 16, &step.in.operands[1]);
+  for (uint64_t rank = 0; rank < step.blocks() && !step.stopped(); ++rank) {
+    if ((blocks >> rank & 1) == 0) continue;
+    uint8_t* to =
+        step.Locate(StateSpace::kShared, step.PlaceInBlock(step.Address(step.in.operands[0]), rank), bytes, 16);
+    if (to == nullptr || from == nullptr) return;
+    std::memcpy(to, from, bytes);
+    CompleteBytesAt(step, StateSpace::kShared, step.PlaceInBlock(step.Address(step.in.operands[3]), rank), bytes);
+  }
+}
 
 // cp{.reduce}.async.bulk, executed at once like all copies.
 void CopyBulk(Step& step) {
@@ -47,6 +70,10 @@ void CopyBulk(Step& step) {
   if (step.Has(Modifier::kPrefetch)) return step.Accept({Modifier::kL2});
   const Operand &target = step.in.operands[0], &source = step.in.operands[1];
   const uint64_t bytes = step.Get(2, Type::kU32) & ~uint64_t{15};  // as the compiler: other sizes have no meaning
+  if (step.Has(Modifier::kMulticastCluster)) {
+    step.Accept({Modifier::kMbarrierCompleteTxBytes});
+    return Multicast(step, bytes);
+  }
   uint8_t* to = step.Locate(step.in.space, step.Address(target), bytes, 16, &target);
   const uint8_t* from = step.Locate(step.in.second_space, step.Address(source), bytes, 16, &source);
   if (to == nullptr || from == nullptr) return;
@@ -148,19 +175,17 @@ void ClusterLaunch(Step& step) {
     for (const Operand& target : step.Elements(step.in.operands[0])) step.Put(target, Type::kB32, 0);
     return;
   }
-  step.Accept({Modifier::kAsync, Modifier::kMbarrierCompleteTxBytes, Modifier::kMulticastClusterAll});
-  const Operand &answer = step.in.operands[0], &barrier = step.in.operands[1];
-  uint8_t* to = step.Locate(step.SpaceOf(answer), step.Address(answer), 16, 16, &answer);
-  uint8_t* at = step.Locate(step.SpaceOf(barrier), step.Address(barrier), 8, 8, &barrier);
-  if (to == nullptr || at == nullptr) return;
-  std::memset(to, 0, 16);
-  uint64_t word;
-  std::memcpy(&word, at, sizeof word);
-  Phases phases = Phases::Of(word);
-  phases.bytes -= 16;
-  phases.CompleteIfDue();
-  word = phases.word();
-  std::memcpy(at, &word, sizeof word);
+  step.Accept({Modifier::kAsync, Modifier::kMbarrierCompleteTxBytes});
+  const uint64_t answer = step.Address(step.in.operands[0]), barrier = step.Address(step.in.operands[1]);
+  const auto decline = [&](const StateSpace space, uint64_t answer_at, uint64_t barrier_at) {
+    uint8_t* to = step.Locate(space, answer_at, 16, 16);
+    if (to == nullptr || step.Locate(space, barrier_at, 8, 8) == nullptr) return;
+    std::memset(to, 0, 16);
+    CompleteBytesAt(step, space, barrier_at, 16);
+  };
+  if (!step.Has(Modifier::kMulticastClusterAll)) return decline(step.SpaceOf(step.in.operands[0]), answer, barrier);
+  for (uint64_t rank = 0; rank < step.blocks() && !step.stopped(); ++rank)
+    decline(StateSpace::kShared, step.PlaceInBlock(answer, rank), step.PlaceInBlock(barrier, rank));
 }
 
 }  // namespace tutti::interpreter

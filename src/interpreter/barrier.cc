@@ -1,10 +1,20 @@
-// Barriers of a block.
+// Barriers of a block, and of a cluster.
 #include <algorithm>
 #include <bit>
 
 #include "interpreter/families.h"
 
 namespace tutti::interpreter {
+namespace {
+
+// Threads of each warp that have not exited.
+std::vector<uint32_t> AliveOf(const Block& block) {
+  std::vector<uint32_t> alive(block.warps());
+  for (const Thread& thread : block.threads) alive[thread.warp()] += thread.exited ? 0 : 1;
+  return alive;
+}
+
+}  // namespace
 
 void ArriveAtBarrier(Step& step) {
   step.Accept({Modifier::kCta, Modifier::kAligned, Modifier::kSync, Modifier::kAnd, Modifier::kOr, Modifier::kPopc,
@@ -42,12 +52,11 @@ void ArriveAtBarrier(Step& step) {
 }
 
 // A barrier counts warps: a warp has arrived when all its threads that have not exited have, and counts as a full one.
-bool Machine::CompleteBarriers() {
-  std::vector<uint32_t> alive(block_.barriers[0].arrivals.size());
-  for (const Thread& thread : block_.threads) alive[thread.warp()] += thread.exited ? 0 : 1;
+bool Machine::CompleteBarriers(Block& block) {
+  const std::vector<uint32_t> alive = AliveOf(block);
   bool completed = false;
-  for (uint32_t id = 0; id < block_.barriers.size(); ++id) {
-    Barrier& barrier = block_.barriers[id];
+  for (uint32_t id = 0; id < kBarriers; ++id) {
+    Barrier& barrier = block.barriers[id];
     uint32_t arrived = 0, missing = 0;
     bool any = false;
     for (size_t warp = 0; warp < alive.size(); ++warp) {
@@ -57,23 +66,44 @@ bool Machine::CompleteBarriers() {
       missing += here < alive[warp] ? alive[warp] - here : 0;
     }
     if (!any || (barrier.expected == 0 ? missing != 0 : arrived < barrier.expected)) continue;
-    const uint32_t votes = barrier.votes, voters = barrier.voters;
-    std::ranges::fill(barrier.arrivals, 0);
-    barrier.votes = barrier.voters = barrier.expected = 0;
-    ++barrier.phase;
     completed = true;
-    for (Thread& thread : block_.threads) {
-      if (thread.waiting != Waiting::kBarrier || thread.barrier != id) continue;
-      thread.waiting = Waiting::kNo;
-      Step step(*this, thread, *thread.barrier_instruction);
-      if (!step.Has(Modifier::kRed)) continue;
-      if (step.Has(Modifier::kPopc))
-        step.Put(0, Type::kU32, votes);
-      else
-        step.Put(0, Type::kPred, step.Has(Modifier::kAnd) ? votes == voters : votes != 0);
-    }
+    EndPhase(block, id);
   }
   return completed;
+}
+
+// All threads of all blocks that have not exited.
+bool Machine::CompleteClusterBarrier() {
+  bool any = false;
+  for (const Block& block : blocks_) {
+    const std::vector<uint32_t> alive = AliveOf(block);
+    const std::vector<uint32_t>& arrivals = block.barriers[kBarriers].arrivals;
+    for (size_t warp = 0; warp < alive.size(); ++warp) {
+      if (arrivals[warp] < alive[warp]) return false;
+      any |= arrivals[warp] != 0;
+    }
+  }
+  if (!any) return false;
+  for (Block& block : blocks_) EndPhase(block, kBarriers);
+  return true;
+}
+
+void Machine::EndPhase(Block& block, uint32_t id) {
+  Barrier& barrier = block.barriers[id];
+  const uint32_t votes = barrier.votes, voters = barrier.voters;
+  std::ranges::fill(barrier.arrivals, 0);
+  barrier.votes = barrier.voters = barrier.expected = 0;
+  ++barrier.phase;
+  for (Thread& thread : block.threads) {
+    if (thread.waiting != Waiting::kBarrier || thread.barrier != id) continue;
+    thread.waiting = Waiting::kNo;
+    Step step(*this, thread, *thread.barrier_instruction);
+    if (!step.Has(Modifier::kRed)) continue;
+    if (step.Has(Modifier::kPopc))
+      step.Put(0, Type::kU32, votes);
+    else
+      step.Put(0, Type::kPred, step.Has(Modifier::kAnd) ? votes == voters : votes != 0);
+  }
 }
 
 }  // namespace tutti::interpreter

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <random>
 
 #include "cuda/result.h"
 #include "interpreter/families.h"
@@ -107,10 +106,10 @@ Outcome Machine::Run(const std::string& kernel, const Launch& launch) {
   }
   params_ = launch.params;
   params_.resize(std::max<uint64_t>(params_.size(), end));
-  for (uint32_t z = 0; z < launch.grid[2]; ++z) {
-    for (uint32_t y = 0; y < launch.grid[1]; ++y) {
-      for (uint32_t x = 0; x < launch.grid[0]; ++x) {
-        RunBlock({x, y, z});
+  for (uint32_t z = 0; z < launch.grid[2]; z += launch.cluster[2]) {
+    for (uint32_t y = 0; y < launch.grid[1]; y += launch.cluster[1]) {
+      for (uint32_t x = 0; x < launch.grid[0]; x += launch.cluster[0]) {
+        RunCluster({x, y, z});
         if (stopped() || outcome_.deadlock) return outcome_;
       }
     }
@@ -129,36 +128,56 @@ void Machine::StartThread(Thread& thread, uint32_t index) {
   PlaceLocals(thread);
 }
 
-void Machine::RunBlock(const std::array<uint32_t, 3>& ctaid) {
-  block_ = {};
-  block_.ctaid = ctaid;
-  PlaceShared(module_, block_, launch_->dynamic_shared_bytes);
-  block_.threads.resize(launch_->block[0] * launch_->block[1] * launch_->block[2]);
-  const auto warps = static_cast<uint32_t>((block_.threads.size() + kWarpSize - 1) / kWarpSize);
-  for (Barrier& barrier : block_.barriers) barrier.arrivals.assign(warps, 0);
-  for (uint32_t i = 0; i < block_.threads.size(); ++i) StartThread(block_.threads[i], i);
-  std::minstd_rand random;
+void Machine::StartBlock(Block& block) {
+  PlaceShared(module_, block, launch_->dynamic_shared_bytes);
+  block.threads.resize(launch_->block[0] * launch_->block[1] * launch_->block[2]);
+  for (Barrier& barrier : block.barriers) barrier.arrivals.assign(block.warps(), 0);
+  for (uint32_t i = 0; i < block.threads.size(); ++i) StartThread(block.threads[i], i);
+}
+
+void Machine::RunCluster(const std::array<uint32_t, 3>& first) {
+  const auto& shape = launch_->cluster;
+  blocks_ = std::vector<Block>(shape[0] * shape[1] * shape[2]);
+  random_.seed();
+  for (uint32_t rank = 0; rank < blocks_.size(); ++rank) {
+    Block& block = blocks_[rank];
+    block.rank = rank;
+    block.cluster_ctaid = {rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]};
+    for (size_t i = 0; i < 3; ++i) block.ctaid[i] = first[i] + block.cluster_ctaid[i];
+    StartBlock(block);
+  }
   uint64_t turns = 0;
   for (bool left = true; left; ++turns) {
     left = false;
     bool progress = false;
-    for (Thread& thread : block_.threads) {
-      if (thread.exited) continue;
-      left = true;
-      if (thread.waiting != Waiting::kNo) continue;
-      progress = true;
-      if (turns > kPatientTurns && random() % 8 == 0) continue;
-      RunThread(thread);
+    for (Block& block : blocks_) {
+      progress |= RunTurn(block, turns, &left);
       if (stopped()) return;
     }
-    for (uint32_t warp = 0; warp < warps; ++warp) progress |= HoldMeetings(warp);
-    progress |= CompleteBarriers();
-    if (stopped()) return;
+    progress |= CompleteClusterBarrier();
     if (left && !progress) {
       outcome_.deadlock = true;
       return;
     }
   }
+}
+
+// One instruction of each thread of the block that can. False: there was none.
+bool Machine::RunTurn(Block& block, uint64_t turns, bool* left) {
+  block_ = &block;
+  bool progress = false;
+  for (Thread& thread : block.threads) {
+    if (thread.exited) continue;
+    *left = true;
+    if (thread.waiting != Waiting::kNo) continue;
+    progress = true;
+    if (turns > kPatientTurns && random_() % 8 == 0) continue;
+    RunThread(thread);
+    if (stopped()) return true;
+  }
+  for (uint32_t warp = 0; warp < block.warps(); ++warp) progress |= HoldMeetings(block, warp);
+  progress |= CompleteBarriers(block);
+  return progress;
 }
 
 void Machine::CheckModifiers(Step& step) {
@@ -199,17 +218,17 @@ void Machine::RunThread(Thread& thread) {
 }
 
 // Lanes meet wherever they are in the program: at the same operation, with the same members, all that have not exited.
-bool Machine::HoldMeetings(uint32_t warp) {
-  const size_t first = warp * kWarpSize, end = std::min<size_t>(first + kWarpSize, block_.threads.size());
+bool Machine::HoldMeetings(Block& block, uint32_t warp) {
+  const size_t first = warp * kWarpSize, end = std::min<size_t>(first + kWarpSize, block.threads.size());
   bool held = false;
   for (size_t i = first; i < end; ++i) {
-    Thread& caller = block_.threads[i];
+    Thread& caller = block.threads[i];
     if (caller.waiting != Waiting::kWarp) continue;
     const ptx::Instruction& operation = *caller.meeting;
     std::vector<Step> steps;
     bool complete = true;
     for (size_t j = first; j < end && complete; ++j) {
-      Thread& other = block_.threads[j];
+      Thread& other = block.threads[j];
       if (caller.members == kWhoeverIsHere) {
         if (other.waiting == Waiting::kWarp && other.meeting == caller.meeting)
           steps.emplace_back(*this, other, *other.meeting);

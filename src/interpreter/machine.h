@@ -1,7 +1,8 @@
 // An interpreter of PTX: the oracle for our compiler.
 //
 // Written from the PTX ISA and nothing else, and as plain as possible, at the price of speed: a thread is a stack of
-// frames with a program counter; the threads of a block take turns, one instruction each; blocks run one after another.
+// frames with a program counter; the threads of a cluster take turns, one instruction each; clusters run one after
+// another.
 // One file holds the instructions of a family; families.cc says which.
 //
 // It refuses what it does not know: an instruction with a modifier that its family did not ask for ends the run with
@@ -18,6 +19,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,8 @@ namespace tutti::interpreter {
 struct Launch {
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
+  std::array<uint32_t, 3> cluster = {1, 1, 1};
+  bool explicit_cluster = false;
   std::vector<uint8_t> params;  // as the entry declares them, each at its alignment
   uint32_t dynamic_shared_bytes = 0;
   uint64_t steps = uint64_t{1} << 32;  // instructions of all threads together; then the run is refused
@@ -67,15 +71,19 @@ class Machine {
  private:
   friend class Step;
 
-  void RunBlock(const std::array<uint32_t, 3>& ctaid);
+  void RunCluster(const std::array<uint32_t, 3>& first);
+  void StartBlock(Block& block);
+  bool RunTurn(Block& block, uint64_t turns, bool* left);
   void StartThread(Thread& thread, uint32_t index);
   void RunThread(Thread& thread);
   void PlaceLocals(Thread& thread);
   void CallFunction(Thread& thread, const ptx::Function& callee, const ptx::Instruction& call);
   void ReturnFrom(Thread& thread);
   void CheckModifiers(Step& step);
-  bool HoldMeetings(uint32_t warp);
-  bool CompleteBarriers();
+  bool HoldMeetings(Block& block, uint32_t warp);
+  bool CompleteBarriers(Block& block);
+  bool CompleteClusterBarrier();
+  void EndPhase(Block& block, uint32_t barrier);
   bool stopped() const { return outcome_.fault.has_value() || !outcome_.refused.empty(); }
 
   const ptx::Module& module_;
@@ -87,7 +95,9 @@ class Machine {
   const ptx::Function* entry_ = nullptr;
   std::vector<uint64_t> param_offsets_;
   std::vector<uint8_t> params_;
-  Block block_;
+  std::vector<Block> blocks_;  // of the cluster that runs, by rank
+  Block* block_ = nullptr;     // whose thread runs
+  std::minstd_rand random_;
   Outcome outcome_;
   uint64_t steps_ = 0;
   std::map<const ptx::Instruction*, bool> all_known_;  // instructions whose modifiers were all asked for

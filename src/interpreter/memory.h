@@ -14,6 +14,11 @@ inline constexpr uint64_t kLocalWindow = uint64_t{2} << 40;
 inline constexpr uint64_t kParamWindow = uint64_t{3} << 40;
 inline constexpr uint64_t kWindowBytes = uint64_t{1} << 32;
 
+// Shared memory of a cluster of several blocks: each block has a window of its own in the generic address space, from
+// kSharedWindow on. In it, and in 32-bit addresses, lie first the block's own memory, then, a slot each, that of the
+// cluster's blocks by rank.
+inline constexpr uint32_t kSlotShift = 24;
+
 inline bool InWindow(uint64_t window, uint64_t address) { return address - window < kWindowBytes; }
 
 class GlobalMemory {

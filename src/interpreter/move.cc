@@ -34,10 +34,10 @@ void Move(Step& step) {
 
 namespace {
 
-uint64_t WindowOf(StateSpace space) {
+uint64_t WindowOf(const Step& step, StateSpace space) {
   switch (space) {
     case StateSpace::kShared:
-    case StateSpace::kSharedCluster: return kSharedWindow;
+    case StateSpace::kSharedCluster: return step.SharedWindow();
     case StateSpace::kLocal: return kLocalWindow;
     case StateSpace::kParam: return kParamWindow;
     default: return 0;
@@ -53,16 +53,23 @@ void ConvertAddress(Step& step) {
   // What a function takes by value lies in its thread's local memory.
   if (space == StateSpace::kParam && !step.function().is_entry) space = StateSpace::kLocal;
   const uint64_t address = from.kind == OperandKind::kRegister ? step.Get(1, step.type()) : step.AddressOf(from);
-  step.Put(0, step.type(), to_space ? address - WindowOf(space) : address + WindowOf(space));
+  if (to_space && space == StateSpace::kSharedCluster) {
+    const uint64_t place = (address - kSharedWindow) % kWindowBytes, owner = (address - kSharedWindow) / kWindowBytes;
+    return step.Put(0, step.type(), place >> kSlotShift != 0 ? place : step.PlaceInBlock(place, owner));
+  }
+  const uint64_t window = WindowOf(step, space);
+  const bool narrow = space == StateSpace::kShared || space == StateSpace::kSharedCluster;
+  const uint64_t place = address - window;
+  step.Put(0, step.type(), to_space ? (narrow ? place & 0xffffffff : place) : address + window);
 }
 
 void IsInSpace(Step& step) {
   const uint64_t address = step.Get(1, Type::kU64);
-  const bool shared = InWindow(kSharedWindow, address), local = InWindow(kLocalWindow, address),
+  const bool shared = step.IsInShared(address, true), local = InWindow(kLocalWindow, address),
              param = InWindow(kParamWindow, address);
   bool inside = false;
   switch (step.in.space) {
-    case StateSpace::kShared:
+    case StateSpace::kShared: inside = step.IsInShared(address, false); break;
     case StateSpace::kSharedCluster: inside = shared; break;
     case StateSpace::kLocal: inside = local; break;
     case StateSpace::kParam: inside = param; break;
@@ -72,14 +79,26 @@ void IsInSpace(Step& step) {
   step.Put(0, Type::kPred, inside);
 }
 
-// Clusters are of one block, of rank 0: its own addresses are those of the cluster.
+// The same place in another block's shared memory: an illegal address if there is no such block. In a cluster of one
+// block that is the block's own.
 void MapToBlock(Step& step) {
-  if (step.Get(2, Type::kU32) != 0) return step.Refuse("a block that the cluster has not");
+  const uint64_t rank = step.Get(2, Type::kU32);
+  if (rank >= step.blocks() && (step.blocks() == 1 || rank >= 16))
+    return step.Refuse("a block that the cluster has not");
   const Operand& from = step.in.operands[1];
-  step.Put(0, step.type(), from.kind == OperandKind::kRegister ? step.Get(1, step.type()) : step.AddressOf(from));
+  const uint64_t address = from.kind == OperandKind::kRegister ? step.Get(1, step.type()) : step.AddressOf(from);
+  const uint64_t window = step.in.space == StateSpace::kSharedCluster ? 0 : step.SharedWindow();
+  step.Put(0, step.type(), window + step.PlaceInBlock(address - window, rank));
 }
 
-void RankOfBlock(Step& step) { step.Put(0, Type::kU32, 0); }
+void RankOfBlock(Step& step) {
+  const Operand& from = step.in.operands[1];
+  const uint64_t address = from.kind == OperandKind::kRegister ? step.Get(1, step.type()) : step.AddressOf(from);
+  const bool narrow = step.in.space == StateSpace::kSharedCluster;
+  const uint64_t place = narrow ? address : (address - kSharedWindow) % kWindowBytes;
+  const uint64_t owner = narrow ? step.block.rank : (address - kSharedWindow) / kWindowBytes;
+  step.Put(0, Type::kU32, place >> kSlotShift != 0 ? (place >> kSlotShift) - 1 : owner);
+}
 
 // Opaque, and good for hints only.
 void MakePolicy(Step& step) {

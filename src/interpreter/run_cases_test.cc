@@ -21,6 +21,7 @@ Launch LaunchOf(const run_test::TestCase& test, const std::vector<std::vector<ui
   Launch launch{.params = run_test::PackArguments(test, buffers), .dynamic_shared_bytes = test.shared_bytes};
   std::copy(test.grid, test.grid + 3, launch.grid.begin());
   std::copy(test.block, test.block + 3, launch.block.begin());
+  if (test.cluster[0] != 0) std::copy(test.cluster, test.cluster + 3, launch.cluster.begin());
   return launch;
 }
 

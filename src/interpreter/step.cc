@@ -119,9 +119,10 @@ uint8_t* Step::Locate(StateSpace space, uint64_t address, uint64_t bytes, uint64
     return nullptr;
   }
   const uint64_t given = address;
+  Block* of = &block;  // whose shared memory a plain offset names
   if (space == StateSpace::kGeneric || space == StateSpace::kGlobal || space == StateSpace::kConst) {
-    if (InWindow(kSharedWindow, address))
-      space = StateSpace::kShared, address -= kSharedWindow;
+    if (address - kSharedWindow < blocks() * kWindowBytes)
+      space = StateSpace::kShared, of = BlockOf((address - kSharedWindow) / kWindowBytes), address -= kSharedWindow;
     else if (InWindow(kLocalWindow, address))
       space = StateSpace::kLocal, address -= kLocalWindow;
     else if (InWindow(kParamWindow, address))
@@ -138,22 +139,40 @@ uint8_t* Step::Locate(StateSpace space, uint64_t address, uint64_t bytes, uint64
   }
   std::vector<uint8_t>* window = nullptr;
   // Addresses of these are of 32 bits, whatever they were computed in.
-  if (space == StateSpace::kShared || space == StateSpace::kSharedCluster) address &= 0xffffffff;
+  if (space == StateSpace::kShared || space == StateSpace::kSharedCluster) {
+    address &= 0xffffffff;
+    if (const uint64_t slot = address >> kSlotShift; slot != 0 && blocks() > 1) {
+      of = BlockOf(slot - 1);
+      address &= (uint64_t{1} << kSlotShift) - 1;
+    }
+  }
   switch (space) {
     case StateSpace::kShared:
-    case StateSpace::kSharedCluster: window = &block.shared; break;
+    case StateSpace::kSharedCluster: window = of != nullptr ? &of->shared : nullptr; break;
     case StateSpace::kLocal: window = &thread.local; break;
     case StateSpace::kParam: window = &machine.params_; break;
     default: break;
   }
   uint8_t* found = nullptr;
-  if (window != nullptr) {
+  if (of == nullptr) {
+    // a block that the cluster has not
+  } else if (window != nullptr) {
     if (address <= window->size() && bytes <= window->size() - address) found = window->data() + address;
   } else {
     found = machine.global_.Find(address, bytes);
   }
   if (found == nullptr) Fault(cuda::CUDA_ERROR_ILLEGAL_ADDRESS, "illegal address");
   return found;
+}
+
+bool Step::IsInShared(uint64_t address, bool cluster) const {
+  const uint64_t distance = address - kSharedWindow;
+  const Block* const owner = distance < blocks() * kWindowBytes ? BlockOf(distance / kWindowBytes) : nullptr;
+  if (owner == nullptr || (!cluster && owner != &block)) return false;
+  const uint64_t place = distance % kWindowBytes, slot = place >> kSlotShift;
+  const uint64_t bytes = block.shared.size();
+  if (slot == 0 || blocks() == 1) return place < bytes;
+  return cluster && slot <= blocks() && (place & ((uint64_t{1} << kSlotShift) - 1)) < bytes;
 }
 
 std::string Step::Text(uint64_t address) {
@@ -203,14 +222,21 @@ uint64_t Step::Special(SpecialRegister special) {
     case SpecialRegister::kDynamicSmemSize: return launch().dynamic_shared_bytes;
     case SpecialRegister::kClusteridX:
     case SpecialRegister::kClusteridY:
-    case SpecialRegister::kClusteridZ: return at(block.ctaid, SpecialRegister::kClusteridX);
+    case SpecialRegister::kClusteridZ:
+      return at(block.ctaid, SpecialRegister::kClusteridX) / at(launch().cluster, SpecialRegister::kClusteridX);
     case SpecialRegister::kNclusteridX:
     case SpecialRegister::kNclusteridY:
-    case SpecialRegister::kNclusteridZ: return at(launch().grid, SpecialRegister::kNclusteridX);
+    case SpecialRegister::kNclusteridZ:
+      return at(launch().grid, SpecialRegister::kNclusteridX) / at(launch().cluster, SpecialRegister::kNclusteridX);
+    case SpecialRegister::kClusterCtaidX:
+    case SpecialRegister::kClusterCtaidY:
+    case SpecialRegister::kClusterCtaidZ: return at(block.cluster_ctaid, SpecialRegister::kClusterCtaidX);
     case SpecialRegister::kClusterNctaidX:
     case SpecialRegister::kClusterNctaidY:
-    case SpecialRegister::kClusterNctaidZ:
-    case SpecialRegister::kClusterNctarank: return 1;
+    case SpecialRegister::kClusterNctaidZ: return at(launch().cluster, SpecialRegister::kClusterNctaidX);
+    case SpecialRegister::kClusterCtarank: return block.rank;
+    case SpecialRegister::kClusterNctarank: return blocks();
+    case SpecialRegister::kIsExplicitCluster: return launch().explicit_cluster || blocks() > 1 ? 1 : 0;
     case SpecialRegister::kWarpSz: return kWarpSize;
     default: return 0;
   }

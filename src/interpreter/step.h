@@ -29,7 +29,7 @@ constexpr int64_t SignExtend(uint64_t value, uint32_t bits) {
 class Step {
  public:
   Step(Machine& machine, Thread& thread, const ptx::Instruction& instruction)
-      : in(instruction), thread(thread), block(machine.block_), machine(machine) {}
+      : in(instruction), thread(thread), block(*machine.block_), machine(machine) {}
 
   const ptx::Instruction& in;
   Thread& thread;
@@ -89,6 +89,20 @@ class Step {
   // The bytes; null, with a fault recorded, where there are none or `alignment` is not kept.
   uint8_t* Locate(StateSpace space, uint64_t address, uint64_t bytes, uint64_t alignment,
                   const Operand* operand = nullptr);
+  // Whether a generic address is in the shared memory of the block, or with `cluster` of any of its cluster.
+  bool IsInShared(uint64_t address, bool cluster) const;
+  // Where generic addresses of the block's own shared memory begin.
+  uint64_t SharedWindow() const { return kSharedWindow + block.rank * kWindowBytes; }
+  // The address in shared::cluster of what lies at this offset in the shared memory of the block of this rank. With one
+  // block in a cluster, that block's own.
+  uint64_t PlaceInBlock(uint64_t offset, uint64_t rank) const {
+    offset &= (uint64_t{1} << kSlotShift) - 1;
+    return blocks() > 1 ? ((rank + 1) << kSlotShift) + offset : offset;
+  }
+  // Blocks of its cluster.
+  uint32_t blocks() const { return static_cast<uint32_t>(machine.blocks_.size()); }
+  // The block of this rank; null: the cluster has none.
+  Block* BlockOf(uint64_t rank) const { return rank < blocks() ? &machine.blocks_[rank] : nullptr; }
   // The place in the space of a module variable or of what the function declares.
   uint64_t AddressOf(const Operand& operand);
   uint64_t Special(ptx::SpecialRegister special);

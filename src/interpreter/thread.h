@@ -57,8 +57,11 @@ struct Barrier {
 
 struct Block {
   std::array<uint32_t, 3> ctaid{};
+  std::array<uint32_t, 3> cluster_ctaid{};
+  uint32_t rank = 0;  // in its cluster
   std::vector<uint8_t> shared;
   std::vector<Thread> threads;
+  uint32_t warps() const { return static_cast<uint32_t>((threads.size() + kWarpSize - 1) / kWarpSize); }
   std::array<Barrier, kBarriers + 1> barriers;  // the last one: barrier.cluster
   std::map<const void*, uint64_t> shared_offsets;  // of module variables and of what functions declare
 };

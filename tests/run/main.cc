@@ -8,7 +8,11 @@
 #include <sstream>
 
 #include "../../bench/driver.h"
+#include "../../src/cuda/types.h"
 #include "test_case.h"
+
+extern "C" int cuLaunchKernelEx(const tutti::cuda::CUlaunchConfig* config, CUfunction function, void** parameters,
+                                void** extra);
 
 namespace {
 
@@ -63,8 +67,20 @@ Outcome Run(const TestCase& test) {
                                             : const_cast<uint8_t*>(argument.bytes.data()));
   }
   CapturedOutput captured;
-  outcome.error = cuLaunchKernel(function, test.grid[0], test.grid[1], test.grid[2], test.block[0], test.block[1],
-                                 test.block[2], test.shared_bytes, nullptr, pointers.data(), nullptr);
+  tutti::cuda::CUlaunchAttribute cluster{};
+  cluster.id = tutti::cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim = {test.cluster[0], test.cluster[1], test.cluster[2]};
+  const tutti::cuda::CUlaunchConfig config{.gridDimX = test.grid[0],
+                                           .gridDimY = test.grid[1],
+                                           .gridDimZ = test.grid[2],
+                                           .blockDimX = test.block[0],
+                                           .blockDimY = test.block[1],
+                                           .blockDimZ = test.block[2],
+                                           .sharedMemBytes = test.shared_bytes,
+                                           .hStream = nullptr,
+                                           .attrs = &cluster,
+                                           .numAttrs = test.cluster[0] != 0 ? 1u : 0u};
+  outcome.error = cuLaunchKernelEx(&config, function, pointers.data(), nullptr);
   if (outcome.error == 0) outcome.error = cuCtxSynchronize();
   outcome.output = captured.Take();
   if (outcome.error != 0) return outcome;

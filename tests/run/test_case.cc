@@ -138,6 +138,8 @@ TestCase ParseTestCase(const std::string& whole_text, const std::string& path) {
       in >> test.grid[0] >> test.grid[1] >> test.grid[2];
     else if (key == "block")
       in >> test.block[0] >> test.block[1] >> test.block[2];
+    else if (key == "cluster")
+      in >> test.cluster[0] >> test.cluster[1] >> test.cluster[2];
     else if (key == "shared")
       in >> test.shared_bytes;
     else if (key == "buffer")

@@ -4,6 +4,7 @@
 //   // kernel: NAME                      the entry to launch
 //   // grid: X Y Z                       default 1 1 1
 //   // block: X Y Z                      default 32 1 1
+//   // cluster: X Y Z                   blocks of a cluster, default none
 //   // shared: BYTES                     dynamic shared memory, default 0
 //   // buffer NAME: TYPE = V V V ...     device memory with these values
 //   // buffer NAME: TYPE x COUNT         device memory of zeros
@@ -41,6 +42,7 @@ struct Expectation {
 struct TestCase {
   std::string ptx, kernel;
   uint32_t grid[3] = {1, 1, 1}, block[3] = {32, 1, 1};
+  uint32_t cluster[3] = {0, 0, 0};  // 0: none is asked for
   uint32_t shared_bytes = 0;
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;

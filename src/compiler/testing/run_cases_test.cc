@@ -26,6 +26,7 @@ GridLaunch LaunchOf(const run_test::TestCase& test, const std::vector<std::vecto
   GridLaunch launch{.params = run_test::PackArguments(test, buffers), .dynamic_shared_bytes = test.shared_bytes};
   std::copy(test.grid, test.grid + 3, launch.grid.begin());
   std::copy(test.block, test.block + 3, launch.block.begin());
+  if (test.cluster[0] != 0) std::copy(test.cluster, test.cluster + 3, launch.cluster.begin());
   return launch;
 }
 
@@ -60,7 +61,7 @@ TEST_P(RunCase, GivesWhatItExpects) {
 }
 
 // What the fence refuses, and so no GPU runs.
-constexpr const char* kNotFenced[] = {"\n  alloca", "\n  st.async"};
+constexpr const char* kNotFenced[] = {"\n  alloca", "\n  st.async", "\n  mapa"};
 
 // With checks in the PTX itself a faulting thread leaves a record and ends; everything else is as before.
 TEST_P(RunCase, GivesTheSameWithFencedPtx) {
