@@ -179,6 +179,31 @@ constexpr RawAttack kAttacks[] = {
        a.Submit(RecordKind::kLaunch,
                 wire::LaunchBody{.grid = {255, 1, 1}, .block = {1, 1, 1}, .cluster_packed = 0x0101ff});
      }},
+    {"launches_a_cluster_of_no_blocks", End::kSession,
+     [](Attacker& a) {
+       a.Submit(RecordKind::kLaunch,
+                wire::LaunchBody{.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster_packed = 0x010002});
+     }},
+    {"launches_a_cluster_of_more_blocks_than_any_has", End::kSession,
+     [](Attacker& a) {
+       a.Submit(RecordKind::kLaunch,
+                wire::LaunchBody{.grid = {32, 16, 16}, .block = {1, 1, 1}, .cluster_packed = 0x101010});
+     }},
+    {"launches_a_cluster_across_the_end_of_its_grid", End::kSession,
+     [](Attacker& a) {
+       a.Submit(RecordKind::kLaunch,
+                wire::LaunchBody{.grid = {7, 1, 1}, .block = {1, 1, 1}, .cluster_packed = 0x010104});
+     }},
+    {"launches_clusters_with_more_shared_memory_than_an_sm_has", End::kFault,
+     [](Attacker& a) {
+       uint32_t kernel = 0;
+       a.Load(kNothingToDo, &kernel);
+       a.Submit(RecordKind::kLaunch, wire::LaunchBody{.kernel = kernel,
+                                                      .grid = {16, 1, 1},
+                                                      .block = {1, 1, 1},
+                                                      .dynamic_shared_bytes = 200 << 10,
+                                                      .cluster_packed = 0x010110});
+     }},
     {"records_an_event_far_outside", End::kSession,
      [](Attacker& a) { a.Submit(RecordKind::kEventRecord, wire::EventRecordBody{.event = 0xffff'ffff}); }},
     {"waits_for_its_own_future", End::kSession,
