@@ -111,6 +111,9 @@ void Exit(Step& step) { step.thread.exited = true; }
 
 void Trap(Step& step) { step.Fault(cuda::CUDA_ERROR_LAUNCH_FAILED, "trap"); }
 
+// Its address must be a multimem address; there is none.
+void Multimem(Step& step) { step.Fault(cuda::CUDA_ERROR_INVALID_ADDRESS_SPACE, "no multimem address"); }
+
 // alloca d, size, alignment; stacksave d; stackrestore a: the top of the thread's local memory.
 void Stack(Step& step) {
   std::vector<uint8_t>& local = step.thread.local;

@@ -2,8 +2,8 @@
 
 namespace tutti::interpreter {
 
-// Rows of opcode.def that are not here read what a host binds (textures, surfaces, tensor maps), need several devices
-// (multimem), or belong to wgmma, which has no text of its own in opcode.def.
+// Rows of opcode.def that are not here read what a host binds (textures, surfaces, tensor maps), or belong to wgmma,
+// which has no text of its own in opcode.def.
 Family FamilyOf(const ptx::Instruction& instruction) {
   using ptx::Opcode;
   switch (instruction.opcode) {
@@ -78,6 +78,7 @@ Family FamilyOf(const ptx::Instruction& instruction) {
     case Opcode::kExit: return {.alone = Exit};
     case Opcode::kTrap:
     case Opcode::kBrkpt: return {.alone = Trap};
+    case Opcode::kMultimem: return {.alone = Multimem};
     case Opcode::kAlloca:
     case Opcode::kStacksave:
     case Opcode::kStackrestore: return {.alone = Stack};

@@ -79,6 +79,7 @@ void Call(Step&);
 void Return(Step&);
 void Exit(Step&);
 void Trap(Step&);
+void Multimem(Step&);
 void Stack(Step&);
 void Nothing(Step&);
 void CallService(Step&, const std::string& name);  // services.cc

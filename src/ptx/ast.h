@@ -233,6 +233,7 @@ struct Function {
   uint32_t max_cluster = 0;                    // .maxclusterrank: blocks
   bool blocks_are_clusters = false;            // .blocksareclusters
   SourcePosition position;
+  uint32_t unit = 0;  // of a linked module: the translation unit that it is from
   std::string error;  // not empty: the body could not be parsed; the text says why, with line and caret
 };
 

@@ -173,6 +173,7 @@ class Linker {
 
   Status Place(Function function, uint32_t index, SymbolId symbol) {
     function.symbol = symbol;
+    function.unit = unit_number_;
     new_functions_.push_back(index);
     if (index == out_.functions.size()) {
       out_.functions.push_back(std::move(function));

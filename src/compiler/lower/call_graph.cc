@@ -1,6 +1,7 @@
 #include "compiler/lower/call_graph.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tutti::compiler::lowering {
 namespace {
@@ -12,11 +13,14 @@ bool NamesSymbol(const ptx::Operand& operand) {
 
 }  // namespace
 
-CallGraph::CallGraph(const ptx::Module& module) : nodes_(module.functions.size()) {
+CallGraph::CallGraph(const ptx::Module& module, const Limits& limits)
+    : limits_(limits), nodes_(module.functions.size()) {
   std::vector<const Node*> mentioned_by(module.variables.size());
   for (size_t f = 0; f < module.functions.size(); ++f) {
     const ptx::Function& function = module.functions[f];
     Node& node = nodes_[f];
+    node.unit = function.unit;
+    node.instructions = function.instructions.size();
     for (const ptx::Instruction& instruction : function.instructions) {
       size_t first = 0;
       if (instruction.opcode == ptx::Opcode::kCall && !instruction.operands.empty()) {
@@ -43,7 +47,9 @@ CallGraph::CallGraph(const ptx::Module& module) : nodes_(module.functions.size()
   }
   for (uint32_t f = 0; f < nodes_.size(); ++f) {
     // A kernel's address is for launching it.
-    if (nodes_[f].address_taken && !module.functions[f].is_entry) address_taken_.push_back(f);
+    if (!nodes_[f].address_taken || module.functions[f].is_entry) continue;
+    address_taken_.push_back(f);
+    taken_instructions_ += nodes_[f].instructions;
   }
   MarkRecursive();
 }
@@ -108,6 +114,20 @@ void CallGraph::MarkRecursive() {
   }
 }
 
+// By their addresses.
+std::vector<uint32_t> CallGraph::CallableFrom(uint32_t unit) const {
+  if (taken_instructions_ <= limits_.taken) return address_taken_;
+  std::vector<uint32_t> functions;
+  std::ranges::copy_if(address_taken_, std::back_inserter(functions),
+                       [&](uint32_t f) { return nodes_[f].unit == unit; });
+  std::ranges::stable_sort(functions, {}, [&](uint32_t f) { return nodes_[f].instructions; });
+  uint64_t sum = 0;
+  const auto beyond =
+      std::ranges::find_if(functions, [&](uint32_t f) { return (sum += nodes_[f].instructions) > limits_.of_unit; });
+  functions.erase(beyond, functions.end());
+  return functions;
+}
+
 std::vector<uint32_t> CallGraph::Reach(uint32_t function) const {
   std::vector<uint32_t> reached = {function};
   std::vector<bool> seen(nodes_.size());
@@ -123,7 +143,7 @@ std::vector<uint32_t> CallGraph::Reach(uint32_t function) const {
     for (uint32_t callee : node.callees) add(callee);
     if (node.calls_indirectly && !indirect) {
       indirect = true;
-      for (uint32_t taken : address_taken_) add(taken);
+      for (uint32_t taken : CallableFrom(nodes_[function].unit)) add(taken);
     }
   }
   return reached;

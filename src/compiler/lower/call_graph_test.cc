@@ -1,10 +1,12 @@
 #include "compiler/lower/call_graph.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string>
 
+#include "ptx/linker.h"
 #include "ptx/parser.h"
 
 namespace tutti::compiler::lowering {
@@ -72,6 +74,38 @@ TEST(CallGraph, AChainOfAHundredThousandFunctionsIsLookedAtOnce) {
   const ptx::Module module = Calls(rows);
   const CallGraph graph(module);
   for (uint32_t f = 0; f < kFunctions; ++f) ASSERT_FALSE(graph.recursive(f));
+}
+
+// Two units share a table of functions; the kernel is in the second, with a function of 1, 3 and 9 adds.
+TEST(CallGraph, OfATableThatIsTooLargeAKernelReachesTheSmallestOfItsUnit) {
+  const std::string head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  const auto function = [](const std::string& name, int adds) {
+    std::string text = ".visible .func " + name + "() {\n  .reg .b32 %r;\n  mov.u32 %r, 0;\n";
+    for (int i = 0; i < adds; ++i) text += "  add.u32 %r, %r, 1;\n";
+    return text + "  ret;\n}\n";
+  };
+  std::vector<ptx::Module> units;
+  units.push_back(ptx::Parse(head + function("other", 1)).value());
+  units.push_back(ptx::Parse(head + ".extern .func other();\n" + function("nine", 9) + function("one", 1) +
+                             function("three", 3) +
+                             ".visible .global .u64 table[4] = {other, nine, one, three};\n"
+                             ".visible .entry k() {\n  .reg .b64 %d;\n  mov.u64 %d, table;\n"
+                             "  ld.global.u64 %d, [%d];\n  P: .callprototype ();\n  call %d, (), P;\n  ret;\n}\n")
+                      .value());
+  const auto linked = ptx::Link(std::move(units));
+  ASSERT_TRUE(linked) << linked.error().text;
+  const auto reached = [&](const CallGraph::Limits& limits) {
+    const CallGraph graph(*linked, limits);
+    std::vector<std::string> names;
+    for (uint32_t f = 0; f < linked->functions.size(); ++f) {
+      if (!linked->functions[f].is_entry) continue;
+      for (const uint32_t g : graph.Reach(f)) names.push_back(linked->functions[g].name);
+    }
+    return names;
+  };
+  EXPECT_THAT(reached({}), testing::UnorderedElementsAre("k", "other", "nine", "one", "three"));
+  EXPECT_THAT(reached({.taken = 10, .of_unit = 10}), testing::UnorderedElementsAre("k", "one", "three"));
+  EXPECT_THAT(reached({.taken = 10, .of_unit = 1000}), testing::UnorderedElementsAre("k", "nine", "one", "three"));
 }
 
 }  // namespace

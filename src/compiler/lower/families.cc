@@ -113,6 +113,7 @@ constexpr Row kRows[] = {
     {O::kTld4, EmitTld4, G::kBranch},
     {O::kSuld, EmitSuld, G::kBranch},
     {O::kSust, EmitSust, G::kBranch},
+    {O::kMultimem, EmitMultimem, G::kBranch},
     {O::kCp, EmitCp, G::kBranch},
     {O::kMbarrier, EmitMbarrier, G::kBranch},
     {O::kClusterlaunchcontrol, EmitClusterLaunchControl, G::kBranch},

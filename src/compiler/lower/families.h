@@ -108,6 +108,7 @@ void EmitLd(Emitter& e);
 void EmitSt(Emitter& e);
 void EmitNothing(Emitter& e);  // prefetch, discard, and other advice
 void EmitCreatepolicy(Emitter& e);
+void EmitMultimem(Emitter& e);
 // atomic.cc
 void EmitAtom(Emitter& e);  // atom and red
 // texture.cc

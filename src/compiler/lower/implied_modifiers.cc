@@ -80,6 +80,12 @@ constexpr M kTextureForms[] = {M::kBase, M::kR};
 constexpr O kSurfaces[] = {O::kSuld, O::kSust};
 constexpr M kSurfaceForms[] = {M::kTrap};
 
+// There is nothing that they could reach.
+constexpr O kOfSeveralDevices[] = {O::kMultimem};
+constexpr M kMultimemForms[] = {M::kLdReduce, M::kSt,      M::kRed, M::kAccF32,  M::kAccF16, M::kWeak, M::kRelaxed,
+                                M::kAcquire,  M::kRelease, M::kCta, M::kCluster, M::kGpu,    M::kSys,  M::kAdd,
+                                M::kMin,      M::kMax,     M::kAnd, M::kOr,      M::kXor};
+
 // Hints, all of it.
 constexpr O kAdvice[] = {O::kPrefetch,     O::kPrefetchu,  O::kDiscard, O::kApplypriority,
                          O::kCreatepolicy, O::kSetmaxnreg, O::kPmevent, O::kGriddepcontrol};
@@ -94,7 +100,7 @@ constexpr Row kRows[] = {
     {kWarpMatrices, kFragments}, {kAccesses, kAccessForms},    {kUpdates, kUpdateForms},
     {kBarriers, kBarrierForms},  {kFences, kFenceForms},       {kCopies, kCopyForms},
     {kTextures, kTextureForms},  {kSurfaces, kSurfaceForms},   {kAdvice, kAdviceForms},
-    {kTransposes, kTransposed},  {kIndexedBranches, kIndexed},
+    {kTransposes, kTransposed},  {kIndexedBranches, kIndexed}, {kOfSeveralDevices, kMultimemForms},
 };
 
 template <typename T>

@@ -145,6 +145,10 @@ void EmitSt(Emitter& e) {
 
 void EmitNothing(Emitter&) {}
 
+// Addresses of several devices' memory at once come from multicast objects, of which this device has none: no address
+// is one. Libraries that ask for multicast before they use it have such instructions beside others.
+void EmitMultimem(Emitter& e) { e.Fault(guest::FaultKind::kInvalidAddressSpace); }
+
 // A cache policy is advice: any value will do.
 void EmitCreatepolicy(Emitter& e) { e.Out(e.ir.getInt64(0), ptx::Type::kB64); }
 

@@ -271,7 +271,7 @@ const std::vector<Unreached>& UnreachedOpcodes() {
   static const std::vector<Unreached> list = {
       {"clusterlaunchcontrol", "declines every request: nothing to compute"},
       {"istypep", "reads handles that the host binds; refused by the compiler"},
-      {"multimem", "needs memory of several devices; refused by the compiler"},
+      {"multimem", "needs memory of several devices: always a fault"},
       {"suld", "reads what the host binds: tests/compat"},
       {"suq", "reads what the host binds; refused by the compiler"},
       {"sured", "reads what the host binds; refused by the compiler"},
