@@ -1,5 +1,6 @@
 #include "client/module/launch.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <string>
@@ -149,11 +150,10 @@ int FillArguments(const module::KernelInfo& info, void* const* parameters, void*
                     info.param_bytes);
   std::span<const uint8_t> buffer;
   CU_TRY(Unpack(extra, &buffer));
-  if (buffer.size() < info.param_bytes) {
-    return Complain(CUDA_ERROR_INVALID_VALUE, "launch of {} with {} bytes of parameters, it has {}", info.name,
-                    buffer.size(), info.param_bytes);
-  }
-  std::memcpy(out, buffer.data(), info.param_bytes);
+  // Kernels that take one large struct, and read only its beginning, are launched with as much as they read.
+  const size_t given = std::min<size_t>(buffer.size(), info.param_bytes);
+  std::memcpy(out, buffer.data(), given);
+  std::memset(out + given, 0, info.param_bytes - given);
   return CUDA_SUCCESS;
 }
 
