@@ -20,7 +20,7 @@ CodeSettings CodeSettings::FromEnvironment() {
   const std::string text = os::Environment("TUTTI_COMPILE_SECONDS");
   uint64_t seconds = 0;
   std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (seconds > 0) settings.request_limit_ns = std::min<uint64_t>(seconds, 120) * 1'000'000'000;
+  if (seconds > 0) settings.request_limit_ns = std::min<uint64_t>(seconds, kMostSeconds) * 1'000'000'000;
   return settings;
 }
 

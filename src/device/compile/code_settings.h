@@ -10,20 +10,23 @@ namespace tutti::device {
 inline constexpr uint32_t kCompilersInAddition = 8;
 
 struct CodeSettings {
+  // More than the 120 s of processor time that a worker allows itself: on a busy machine it has few of each second.
+  static constexpr uint64_t kMostSeconds = 300;
+
   // The cache's folder. Empty: no cache, each server compiles everything anew.
   std::string cache_folder;
   uint64_t cache_bytes = 4ull << 30;
   std::string compiler;  // path of tutti-compiler
   uint32_t max_compilers = 1;
   uint32_t capability = 0;  // of the devices, 80 for 8.0: selects among a program's PTX texts; 0: the newest
-  uint64_t request_limit_ns = 120'000'000'000;
+  uint64_t request_limit_ns = kMostSeconds * 1'000'000'000;
   // A compilation that took longer than this goes on when its client has gone (compiler_pool.h).
   uint64_t finish_after_ns = 2'000'000'000;
   uint64_t idle_limit_ns = 10'000'000'000;  // after which an idle compiler ends, freeing LLVM's memory
 
   // TUTTI_CACHE_DIR, else $XDG_CACHE_HOME/tutti, else ~/.cache/tutti; /var/cache/tutti for root. TUTTI_CACHE_BYTES.
   // TUTTI_COMPILER, else tutti-compiler beside this program. As many compilers as there are processors.
-  // TUTTI_COMPILE_SECONDS: of one request, at most 120, which is also what a worker allows itself.
+  // TUTTI_COMPILE_SECONDS: of one request, at most kMostSeconds.
   static CodeSettings FromEnvironment();
 };
 
