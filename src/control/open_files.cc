@@ -10,7 +10,8 @@ Result<uint64_t> RaiseOpenFiles() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return FailErrno("the limit on open files");
   const rlimit raised{limit.rlim_max, limit.rlim_max};
   if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
-  constexpr uint64_t kLeast = kFilesOfServer + kFilesPerClient;
+  constexpr uint64_t kLeast = kFilesOfServer + kFilesPerClient + 3;  // the rest is FilesForHostMemory
+  static_assert(MostClients(kLeast) >= 1);
   if (limit.rlim_cur >= kLeast) return limit.rlim_cur;
   return Fail(fmt::format(
       "the hard limit on open files is {}, and a server needs {} for one client and {} for each more: raise it "

@@ -2,6 +2,7 @@
 // start.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/error.h"
@@ -12,10 +13,12 @@ namespace tutti::control {
 inline constexpr uint64_t kFilesOfServer = 112;
 // A part of what is left is for descriptors of exported memory.
 constexpr uint64_t FilesForSharing(uint64_t files) { return (files - kFilesOfServer) / 16; }
+// What the CPU device takes for memory of the host that clients share (device/cpu/memory/host_range.h).
+constexpr uint64_t FilesForHostMemory(uint64_t files) { return std::min<uint64_t>(files / 32, 128); }
 // socket, pidfd, doorbell, window, and a received file whose close is pending
 inline constexpr uint64_t kFilesPerClient = 5;
 constexpr uint64_t MostClients(uint64_t files) {
-  return (files - kFilesOfServer - FilesForSharing(files)) / kFilesPerClient;
+  return (files - kFilesOfServer - FilesForSharing(files) - FilesForHostMemory(files)) / kFilesPerClient;
 }
 
 // Raises this process's limit to the hard limit and returns it. Fails if that leaves a server no room for a client; the

@@ -134,6 +134,8 @@ class SharedMemory {
   virtual uint32_t device() const = 0;
   // Its Space has freed it, or has ended.
   virtual bool withdrawn() const = 0;
+  // Of Space::CreateHostMemory's: its memory file, borrowed, of which the size is sealed. Else -1.
+  virtual int host_file() const { return -1; }
 };
 
 class Space {
@@ -164,6 +166,10 @@ class Space {
   // others.
   enum class AtEnd : uint8_t { kKept, kLargest };
   virtual Result<std::shared_ptr<SharedMemory>> Share(uint64_t address, AtEnd end) = 0;
+  // Zeroed memory of the host in a file of its own, of whole pages, for Spaces to map like what is shared and for
+  // clients to map the file. It counts as this Space's host memory as long as anybody holds it. OUT_OF_MEMORY beyond
+  // that limit, or a number of such files.
+  virtual Result<std::shared_ptr<SharedMemory>> CreateHostMemory(uint64_t bytes) = 0;
   // Shows all of `memory` at addresses of a reserved range, on whole pages, where nothing is mapped or it is the same
   // memory (whose access is then changed). INVALID_VALUE elsewhere, OUT_OF_MEMORY beyond wire::kMostMappings.
   virtual Status Map(uint64_t address, std::shared_ptr<SharedMemory> memory, bool writable) = 0;

@@ -40,6 +40,8 @@ class HostShare {
   uint64_t limit_bytes() const { return limit_bytes_; }
   uint64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
 
+  std::atomic<uint32_t> files{0};  // of memory that it shares with others, as the device counts them
+
  private:
   MemoryAccount* const all_;
   const uint64_t limit_bytes_;

@@ -156,10 +156,19 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   void Break(std::string reason);
 
   // session_sharing.cc
+  struct Import {
+    std::shared_ptr<device::SharedMemory> memory;
+    bool made_here = false;  // by kHostMemory
+  };
   ExportTable::Client AsSharer() const;
   Status HandleSharing(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleMap(const wire::MapBody& body);
+  Result<std::shared_ptr<device::SharedMemory>> ToExport(const wire::ExportBody& body);
+  std::optional<Import> FindImport(uint64_t number);
+  uint64_t Keep(Import import);
+  bool HoldsManyImports();
   Status HandleDescribeMemory(const ipc::Envelope& envelope);
+  Status HandleHostMemoryFile(const ipc::Envelope& envelope);
 
   // session_calls.cc
   void RefuseFiles(wire::MessageHead head, ipc::InTheWay in_the_way);
@@ -205,8 +214,9 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   };
   Sample samples_[wire::kMaxDevices];
 
-  std::map<uint64_t, std::shared_ptr<device::SharedMemory>> imports_;  // by number; the ring's lock
-  uint64_t last_import_ = 0;
+  std::mutex imports_mutex_;
+  std::map<uint64_t, Import> imports_;  // by number
+  uint64_t last_import_ = 0;  // the ring's lock
 
   std::unique_ptr<device::Space> space_;  // last: destroyed first, it still reports to the sink
 };

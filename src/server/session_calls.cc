@@ -32,6 +32,7 @@ Status Session::OnReadable() {
   if (!envelope.fds.empty()) return Fail("a memory file that is not a module's image");
   if (envelope.head.kind == wire::MessageKind::kQueryModule) return HandleQueryModule(envelope);
   if (envelope.head.kind == wire::MessageKind::kDescribeMemory) return HandleDescribeMemory(envelope);
+  if (envelope.head.kind == wire::MessageKind::kHostMemoryFile) return HandleHostMemoryFile(envelope);
   return Fail(fmt::format("message of kind {}", static_cast<unsigned>(envelope.head.kind)));
 }
 

@@ -80,6 +80,7 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
     case RecordKind::kMap:
     case RecordKind::kExport:
     case RecordKind::kImport:
+    case RecordKind::kHostMemory:
     case RecordKind::kImportDrop: return HandleSharing(untrusted);
     case RecordKind::kWord: {
       TUTTI_ASSIGN(const wire::WordBody read, wire::ValidateWord(untrusted));

@@ -36,8 +36,7 @@ Status Session::HandleSharing(const wire::Untrusted<wire::RawRecord>& untrusted)
     }
     case wire::RecordKind::kExport: {
       TUTTI_ASSIGN(const wire::ExportBody body, wire::ValidateExport(untrusted));
-      using AtEnd = device::Space::AtEnd;
-      const auto memory = space_->Share(body.address, body.end_with_largest != 0 ? AtEnd::kLargest : AtEnd::kKept);
+      const auto memory = ToExport(body);
       if (!memory) return refuse(memory.error());
       const auto name = services_.exports->Add(AsSharer(), *memory);
       if (!name) return refuse(name.error());
@@ -45,29 +44,70 @@ Status Session::HandleSharing(const wire::Untrusted<wire::RawRecord>& untrusted)
       return {};
     }
     case wire::RecordKind::kImport: {
-      if (imports_.size() >= wire::kMostImports) return Fail("more imported memory than a client may hold");
+      if (HoldsManyImports()) return Fail("more imported memory than a client may hold");
       auto found = services_.exports->Find(AsSharer(), wire::ValidateImport(untrusted).memory);
       if (!found) return refuse(found.error());
-      if (IsWithheld(found->memory->device()))
+      if (found->memory->host_file() < 0 && IsWithheld(found->memory->device()))
         return refuse(Error{.code = cuda::CUDA_ERROR_NOT_PERMITTED, .text = "memory of a device that it may not use"});
-      const uint64_t number = ++last_import_;
-      sink_->Reply(head.reply, 0, {number, found->memory->bytes(), found->memory->device(), found->own ? 1u : 0u});
-      imports_.emplace(number, std::move(found->memory));
+      const device::SharedMemory& memory = *found->memory;
+      const uint64_t flags = (found->own ? wire::kImportOwn : 0) | (memory.host_file() >= 0 ? wire::kImportHost : 0);
+      const uint64_t number = Keep({.memory = found->memory});
+      sink_->Reply(head.reply, 0, {number, memory.bytes(), memory.device(), flags});
+      return {};
+    }
+    case wire::RecordKind::kHostMemory: {
+      if (HoldsManyImports()) return Fail("more memory of the host than a client may hold");
+      auto memory = space_->CreateHostMemory(wire::ValidateHostMemory(untrusted).bytes);
+      if (!memory) return refuse(memory.error());
+      sink_->Reply(head.reply, 0, {Keep({.memory = std::move(*memory), .made_here = true}), 0, 0, 0});
       return {};
     }
     default: break;
   }
-  imports_.erase(wire::ValidateImportDrop(untrusted).number);
+  Import dropped;  // without the lock
+  std::lock_guard lock(imports_mutex_);
+  const auto import = imports_.find(wire::ValidateImportDrop(untrusted).number);
+  if (import == imports_.end()) return {};
+  dropped = std::move(import->second);
+  imports_.erase(import);
   return {};
+}
+
+bool Session::HoldsManyImports() {
+  std::lock_guard lock(imports_mutex_);
+  return imports_.size() >= wire::kMostImports;
+}
+
+uint64_t Session::Keep(Import import) {
+  const uint64_t number = ++last_import_;
+  std::lock_guard lock(imports_mutex_);
+  imports_.emplace(number, std::move(import));
+  return number;
+}
+
+std::optional<Session::Import> Session::FindImport(uint64_t number) {
+  std::lock_guard lock(imports_mutex_);
+  const auto import = imports_.find(number);
+  return import != imports_.end() ? std::optional(import->second) : std::nullopt;
+}
+
+// What others have exported is not the client's to export again.
+Result<std::shared_ptr<device::SharedMemory>> Session::ToExport(const wire::ExportBody& body) {
+  using AtEnd = device::Space::AtEnd;
+  if (body.source == wire::MapSource::kOwn)
+    return space_->Share(body.address, body.end_with_largest != 0 ? AtEnd::kLargest : AtEnd::kKept);
+  auto import = FindImport(body.address);
+  if (!import || !import->made_here) return Fail(fmt::format("the client has not made memory {}", body.address));
+  return std::move(import->memory);
 }
 
 Status Session::HandleMap(const wire::MapBody& body) {
   if (body.access == wire::MapAccess::kNone) return space_->Unmap(body.address, body.bytes);
   std::shared_ptr<device::SharedMemory> memory;
   if (body.source == wire::MapSource::kImported) {
-    const auto import = imports_.find(body.memory);
-    if (import == imports_.end()) return Fail(fmt::format("import {} does not exist", body.memory));
-    memory = import->second;
+    auto import = FindImport(body.memory);
+    if (!import) return Fail(fmt::format("import {} does not exist", body.memory));
+    memory = std::move(import->memory);
   } else {
     TUTTI_ASSIGN(memory, space_->Share(body.memory, device::Space::AtEnd::kKept));
   }
@@ -87,6 +127,20 @@ Status Session::HandleDescribeMemory(const ipc::Envelope& envelope) {
   const int fds[] = {descriptor ? descriptor->get() : -1};
   Answer(wire::MessageKind::kDescribeMemoryReply, envelope.head.serial, std::move(body),
          {fds, descriptor ? size_t{1} : size_t{0}});
+  return {};
+}
+
+Status Session::HandleHostMemoryFile(const ipc::Envelope& envelope) {
+  ByteReader in(envelope.body);
+  TUTTI_ASSIGN(const wire::HostMemoryFile request, wire::GetHostMemoryFile(in));
+  const auto import = FindImport(request.number);
+  const int fds[] = {import ? import->memory->host_file() : -1};
+  wire::DescribeMemoryReply reply;
+  if (fds[0] < 0) reply = {.status = cuda::CUDA_ERROR_INVALID_VALUE, .text = "the memory is not the host's"};
+  ByteWriter body;
+  wire::Put(body, reply);
+  Answer(wire::MessageKind::kHostMemoryFileReply, envelope.head.serial, std::move(body),
+         {fds, fds[0] >= 0 ? size_t{1} : size_t{0}});
   return {};
 }
 

@@ -102,6 +102,13 @@ Result<DescribeMemory> GetDescribeMemory(ByteReader& in) {
   return Finish(in, request, "DescribeMemory");
 }
 
+void Put(ByteWriter& out, const HostMemoryFile& request) { out.Put(request.number); }
+
+Result<HostMemoryFile> GetHostMemoryFile(ByteReader& in) {
+  const HostMemoryFile request{.number = in.Get<uint64_t>()};
+  return Finish(in, request, "HostMemoryFile");
+}
+
 void Put(ByteWriter& out, const DescribeMemoryReply& reply) {
   out.Put(reply.status);
   out.PutString(reply.text);

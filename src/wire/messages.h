@@ -39,6 +39,8 @@ enum class MessageKind : uint16_t {
   kQueryModuleReply = 23,
   kDescribeMemory = 24,  // asks for a descriptor that stands for exported memory
   kDescribeMemoryReply = 25,
+  kHostMemoryFile = 26,  // asks for the file of memory of the host
+  kHostMemoryFileReply = 27,
   // daemon <-> server: wire/server_messages.h
   kAttach = 40,  // fds: the client's connection; body: the Hello as received, and what the daemon adds
   kServerReady = 41,
@@ -138,6 +140,14 @@ struct DescribeMemoryReply {
 };
 void Put(ByteWriter& out, const DescribeMemoryReply& reply);
 Result<DescribeMemoryReply> GetDescribeMemoryReply(ByteReader& in);
+
+// By the number from kHostMemory or kImport. The reply is a DescribeMemoryReply; its descriptor is the memory file,
+// whose size is sealed.
+struct HostMemoryFile {
+  uint64_t number = 0;
+};
+void Put(ByteWriter& out, const HostMemoryFile& request);
+Result<HostMemoryFile> GetHostMemoryFile(ByteReader& in);
 
 // One message with its head. Another `version` than ours is for a Refuse alone, which all versions understand.
 std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version = kProtocolVersion,

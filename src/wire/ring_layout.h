@@ -66,6 +66,7 @@ enum class RecordKind : uint8_t {
   kExport = 38,  // what names an allocation to other clients of the server
   kImport = 39,  // memory that another client has exported
   kMemoryUse = 40,  // of a device, by all of the machine's clients, now
+  kHostMemory = 48,  // memory of the host that clients and devices show at reserved addresses
   kOccupancy = 41,  // how many blocks of a kernel fit on an SM
 };
 
@@ -287,7 +288,7 @@ enum class MapAccess : uint32_t { kNone = 0, kRead = 1, kReadWrite = 3 };  // as
 struct MapBody {
   uint64_t address;
   uint64_t bytes;  // all of the memory's; of kNone: of any mappings, whole
-  uint64_t memory;  // the address of an own allocation, or the number from kImport
+  uint64_t memory;  // the address of an own allocation, or the number from kImport or kHostMemory
   MapSource source;
   MapAccess access;  // kNone hides what is mapped there
 };
@@ -301,18 +302,28 @@ struct ExportedMemory {
 };
 
 struct ExportBody {
-  uint64_t address;  // where an allocation of device or scratch memory begins
+  uint64_t address;  // where an allocation of device or scratch memory begins; or the number from kHostMemory
   // What it holds once the exporter has ended: 0: what it held; 1: in each word of 8 bytes the largest signed number,
   // so that whoever waits for a counter there sees the end
   uint32_t end_with_largest;
-  uint32_t reserved;
+  MapSource source;  // kImported: a number from kHostMemory
 };
 // Reply: value = ExportedMemory, then its bytes. The same for an allocation each time.
 
 struct ImportBody {
   ExportedMemory memory;
 };
-// Reply: value[0] = its number, value[1] = bytes, value[2] = device, value[3] = 1 if the client itself has exported it.
+// Reply: value[0] = its number, value[1] = bytes, value[2] = device, value[3] = kImportOwn and others.
+inline constexpr uint64_t kImportOwn = 1;  // the client itself has exported it
+inline constexpr uint64_t kImportHost = 2;  // it is from kHostMemory: the client may map its file, too
+
+// Zeroed memory of the host: a memory file of its own, which a client gets by kHostMemoryFile (messages.h) and maps
+// itself where the device shows the memory to kernels (kMap). Until kImportDrop, and while it is mapped, exported or
+// imported, it counts as host memory of the client that asked for it.
+struct HostMemoryBody {
+  uint64_t bytes;  // whole pages
+};
+// Reply: value[0] = its number, as of an import.
 
 struct ImportDropBody {
   uint64_t number;

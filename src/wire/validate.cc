@@ -51,6 +51,7 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kExport:
     case RecordKind::kImport:
     case RecordKind::kImportDrop:
+    case RecordKind::kHostMemory:
     case RecordKind::kMemoryUse:
     case RecordKind::kOccupancy: return true;
     case RecordKind::kNone: return false;
@@ -312,7 +313,13 @@ Result<MapBody> ValidateMap(const Untrusted<RawRecord>& untrusted) {
 Result<ExportBody> ValidateExport(const Untrusted<RawRecord>& untrusted) {
   const auto body = untrusted.Unchecked().body<ExportBody>();
   if (body.end_with_largest > 1) return Fail(fmt::format("an export that ends with {}", body.end_with_largest));
+  if (body.source != MapSource::kOwn && body.source != MapSource::kImported)
+    return Fail(fmt::format("an export of source {}", static_cast<uint32_t>(body.source)));
   return body;
+}
+
+HostMemoryBody ValidateHostMemory(const Untrusted<RawRecord>& untrusted) {
+  return untrusted.Unchecked().body<HostMemoryBody>();
 }
 
 ImportBody ValidateImport(const Untrusted<RawRecord>& untrusted) { return untrusted.Unchecked().body<ImportBody>(); }

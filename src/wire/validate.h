@@ -50,6 +50,7 @@ Result<ResetBody> ValidateReset(const Untrusted<RawRecord>& record, uint32_t dev
 Result<WordBody> ValidateWord(const Untrusted<RawRecord>& record);
 Result<MapBody> ValidateMap(const Untrusted<RawRecord>& record);
 Result<ExportBody> ValidateExport(const Untrusted<RawRecord>& record);
+HostMemoryBody ValidateHostMemory(const Untrusted<RawRecord>& record);
 ImportBody ValidateImport(const Untrusted<RawRecord>& record);
 ImportDropBody ValidateImportDrop(const Untrusted<RawRecord>& record);
 Result<MemoryUseBody> ValidateMemoryUse(const Untrusted<RawRecord>& record, uint32_t device_count);

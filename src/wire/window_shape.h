@@ -3,7 +3,8 @@
 //   host        memory that the client reads and writes itself: pinned and managed memory, staging memory, long launch
 //               arguments
 //   device      what only the device need reach
-//   reserved    addresses where the device maps memory, which may be another client's; clients never reach it
+//   reserved    addresses where the device maps memory, which may be another client's; clients reach there only what
+//               they map themselves, memory of the host (kHostMemory)
 //   constants   the rest, as the device part
 //
 // Memory grows from the border between the first two to both sides.

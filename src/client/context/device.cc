@@ -98,7 +98,11 @@ int Device::Attribute(cuda::CUdevice_attribute attribute) const {
     return static_cast<int>(std::max(1u, given_sms()));
   }
   if (attribute == cuda::CU_DEVICE_ATTRIBUTE_MPS_ENABLED) return Attachment::Get().header().shared_server != 0;
-  if (attribute == cuda::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) return 1;
+  if (attribute == cuda::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ||
+      attribute == cuda::CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ||
+      attribute == cuda::CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) {
+    return 1;
+  }
   if (attribute <= 0 || attribute >= static_cast<int>(wire::kDeviceAttributes)) return 0;
   return info_->attributes[attribute];
 }

@@ -12,15 +12,22 @@
 namespace tutti::client::entry {
 namespace {
 
-// The device on which memory is requested. The log names unsupported properties.
+bool OnHost(int type) {
+  return type == CU_MEM_LOCATION_TYPE_HOST || type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
+         type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+}
+
+// The device on which memory is requested; for memory of the host, which is no device's, the first. The log names
+// unsupported properties.
 Answer<Device*> Wanted(const CUmemAllocationProp* properties) {
   if (properties == nullptr || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED)
     return Refuse(CUDA_ERROR_INVALID_VALUE);
-  if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
-    return Refuse(
-        Complain(CUDA_ERROR_NOT_SUPPORTED, "cuMemCreate at location type {}: devices only", properties->location.type));
+  const bool on_host = OnHost(properties->location.type);
+  if (!on_host && properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+    return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED, "cuMemCreate at location type {}: devices and the host only",
+                           properties->location.type));
   }
-  Device* const device = Device::Find(properties->location.id);
+  Device* const device = Device::Find(on_host ? 0 : properties->location.id);
   if (device == nullptr) return Refuse(CUDA_ERROR_INVALID_DEVICE);
   // Programs request exportable memory long before they export any, or without ever doing so.
   if ((properties->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0)
@@ -43,7 +50,9 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* out, size_t bytes, const CUme
   if (out == nullptr || flags != 0 || bytes == 0 || bytes % VirtualMemory::kGranularity != 0)
     return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Device* const device, Wanted(properties));
-  CU_ASSIGN(PhysicalMemory* const memory, PhysicalMemory::Create(*device, bytes, *properties));
+  CU_ASSIGN(PhysicalMemory* const memory, OnHost(properties->location.type)
+                                              ? PhysicalMemory::CreateOnHost(*device, bytes, *properties)
+                                              : PhysicalMemory::Create(*device, bytes, *properties));
   *out = memory->handle();
   return CUDA_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #include "client/context/context.h"
 #include "client/context/current.h"
 #include "client/context/device.h"
+#include "client/memory/host_memory.h"
 #include "client/memory/memory.h"
 
 namespace tutti::client {
@@ -35,13 +36,24 @@ Answer<PhysicalMemory*> PhysicalMemory::Create(Device& device, uint64_t bytes,
   return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+Answer<PhysicalMemory*> PhysicalMemory::CreateOnHost(Device& device, uint64_t bytes,
+                                                     const cuda::CUmemAllocationProp& properties) {
+  CU_ASSIGN_OR_REFUSE(const uint64_t number, CreateHostMemory(bytes));
+  PhysicalMemory* const memory =
+      pool_.Create(device, bytes, wire::MapSource::kImported, number, wire::ExportedMemory{}, properties);
+  if (memory != nullptr) return memory;
+  DropImport(number);
+  return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 Answer<PhysicalMemory*> PhysicalMemory::Import(const wire::ExportedMemory& name) {
   CU_ASSIGN_OR_REFUSE(const ImportedMemory imported, ImportMemory(name));
   Device& device = DeviceOf(imported.device);
   const cuda::CUmemAllocationProp properties{
       .type = cuda::CU_MEM_ALLOCATION_TYPE_PINNED,
       .requestedHandleTypes = cuda::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-      .location = {.type = cuda::CU_MEM_LOCATION_TYPE_DEVICE, .id = device.ordinal()},
+      .location = {.type = imported.host ? cuda::CU_MEM_LOCATION_TYPE_HOST : cuda::CU_MEM_LOCATION_TYPE_DEVICE,
+                   .id = imported.host ? 0 : device.ordinal()},
       .win32HandleMetaData = nullptr,
       .allocFlags = {}};
   PhysicalMemory* const memory =
@@ -52,8 +64,21 @@ Answer<PhysicalMemory*> PhysicalMemory::Import(const wire::ExportedMemory& name)
 }
 
 Answer<wire::ExportedMemory> PhysicalMemory::Name() const {
-  if (source_ == wire::MapSource::kImported) return name_;
-  return ExportMemory(memory_);
+  if (name_.id != 0) return name_;
+  return source_ == wire::MapSource::kImported ? ExportHostMemory(memory_) : ExportMemory(memory_);
+}
+
+// Kernels lose it first and get it last.
+int PhysicalMemory::ShowAt(uint64_t address, wire::MapAccess access) const {
+  if (!on_host() || access == wire::MapAccess::kNone) {
+    CU_TRY(MapMemory(address, bytes_, access, source_, memory_));
+    if (on_host()) HideFromHost(address, bytes_);
+    return cuda::CUDA_SUCCESS;
+  }
+  CU_TRY(ShowToHost(address, bytes_, memory_, access == wire::MapAccess::kReadWrite));
+  const int mapped = MapMemory(address, bytes_, access, source_, memory_);
+  if (mapped != cuda::CUDA_SUCCESS) HideFromHost(address, bytes_);
+  return mapped;
 }
 
 void PhysicalMemory::Destroy(PhysicalMemory* memory) {

@@ -1,8 +1,9 @@
 // Physical memory without an address (cuMemCreate, or imported): counted from its creation on, visible where it is
 // mapped (client/memory/virtual_memory.h), at any number of places at once.
 //
-// The server grants it like any other allocation; nobody uses the address that this has. Imported memory is the
-// server's to find.
+// The server grants memory of a device like any other allocation; nobody uses the address that this has. Imported
+// memory is the server's to find. Memory of the host is a file of its own, which this process maps, too
+// (client/memory/host_memory.h).
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,9 @@ class PhysicalMemory {
   }
   // OUT_OF_MEMORY over the limit or the device's size.
   static Answer<PhysicalMemory*> Create(Device& device, uint64_t bytes, const cuda::CUmemAllocationProp& properties);
+  // Memory of the host, as seen by `device`.
+  static Answer<PhysicalMemory*> CreateOnHost(Device& device, uint64_t bytes,
+                                              const cuda::CUmemAllocationProp& properties);
   // What a descriptor stands for (client/memory/shared_memory.h).
   static Answer<PhysicalMemory*> Import(const wire::ExportedMemory& name);
 
@@ -49,10 +53,10 @@ class PhysicalMemory {
   // Names it to other processes.
   Answer<wire::ExportedMemory> Name() const;
 
-  // Shows it there. The addresses are reserved.
-  int ShowAt(uint64_t address, wire::MapAccess access) const {
-    return MapMemory(address, bytes_, access, source_, memory_);
-  }
+  bool on_host() const { return properties_.location.type != cuda::CU_MEM_LOCATION_TYPE_DEVICE; }
+
+  // Shows it there, or hides it (kNone). The addresses are reserved.
+  int ShowAt(uint64_t address, wire::MapAccess access) const;
 
   // References, and places it is mapped at.
   void Retain() { ++references_; }
@@ -72,7 +76,7 @@ class PhysicalMemory {
   const uint64_t bytes_;
   const wire::MapSource source_;
   const uint64_t memory_;  // the address of its allocation, or the number of its import
-  const wire::ExportedMemory name_;  // of imported memory
+  const wire::ExportedMemory name_;  // of imported memory; else its id is 0
   const cuda::CUmemAllocationProp properties_;
   unsigned references_ = 1;
   unsigned mappings_ = 0;

@@ -43,21 +43,28 @@ int Explained(int status) {
   return status;
 }
 
-}  // namespace
-
-Answer<wire::ExportedMemory> ExportMemory(uint64_t address, bool end_with_largest) {
+Answer<wire::ExportedMemory> Export(const wire::ExportBody& body) {
   if (!HasSharedServer()) return Alone();
-  const wire::ExportBody body{.address = address, .end_with_largest = end_with_largest ? 1u : 0u, .reserved = 0};
   const ipc::Reply reply = Attachment::Get().replies().Call(wire::RecordKind::kExport, body);
   if (reply.status == cuda::CUDA_ERROR_NOT_SUPPORTED) {
     return Refuse(
         Complain(reply.status,
                  "the allocation at {:#x} shares a page with others of this process, since there are very many "
                  "small ones: share one of 4 KiB or more",
-                 address));
+                 body.address));
   }
   if (reply.status != 0) return Refuse(Explained(reply.status));
   return wire::ExportedMemory{.id = reply.value[0], .secret = {reply.value[1], reply.value[2]}};
+}
+
+}  // namespace
+
+Answer<wire::ExportedMemory> ExportMemory(uint64_t address, bool end_with_largest) {
+  return Export({.address = address, .end_with_largest = end_with_largest ? 1u : 0u, .source = wire::MapSource::kOwn});
+}
+
+Answer<wire::ExportedMemory> ExportHostMemory(uint64_t number) {
+  return Export({.address = number, .end_with_largest = 0, .source = wire::MapSource::kImported});
 }
 
 Answer<os::Fd> DescribeMemory(const wire::ExportedMemory& name) {
@@ -114,7 +121,8 @@ Answer<ImportedMemory> ImportMemory(const wire::ExportedMemory& name) {
   return ImportedMemory{.number = reply.value[0],
                         .bytes = reply.value[1],
                         .device = static_cast<uint32_t>(reply.value[2]),
-                        .own = reply.value[3] != 0};
+                        .own = (reply.value[3] & wire::kImportOwn) != 0,
+                        .host = (reply.value[3] & wire::kImportHost) != 0};
 }
 
 void DropImport(uint64_t number) {

@@ -16,6 +16,8 @@ namespace tutti::client {
 // What names the allocation of device or scratch memory that begins at `address` to other processes. NOT_SUPPORTED in a
 // process with a server of its own, NOT_PERMITTED if its namespace does not share memory.
 Answer<wire::ExportedMemory> ExportMemory(uint64_t address, bool end_with_largest = false);
+// The same for memory of the host, by its number.
+Answer<wire::ExportedMemory> ExportHostMemory(uint64_t number);
 // A descriptor that stands for exported memory, and keeps it.
 Answer<os::Fd> DescribeMemory(const wire::ExportedMemory& name);
 // One that stands for a memory pool of that number.
@@ -30,6 +32,7 @@ struct ImportedMemory {
   uint64_t bytes = 0;
   uint32_t device = 0;  // the server's number
   bool own = false;  // this process has exported it
+  bool host = false;  // memory of the host (client/memory/host_memory.h)
 };
 // INVALID_HANDLE if it is gone or another server's, NOT_PERMITTED if a namespace's policy forbids it.
 Answer<ImportedMemory> ImportMemory(const wire::ExportedMemory& name);

@@ -6,6 +6,7 @@
 #include "client/context/context.h"
 #include "client/context/device.h"
 #include "client/memory/allocation_table.h"
+#include "client/memory/host_memory.h"
 #include "client/memory/memory.h"
 #include "client/memory/stray_access.h"
 #include "client/session/attachment.h"
@@ -21,7 +22,8 @@ void Show(uint64_t address, PhysicalMemory& memory) {
                                  .bytes = memory.bytes(),
                                  .kind = AllocationKind::kVirtual,
                                  .context = &memory.device().primary(),
-                                 .device_address = address});
+                                 .device_address = address,
+                                 .host_address = memory.on_host() ? address : 0});
 }
 
 void Hide(uint64_t address) {
@@ -124,6 +126,7 @@ int VirtualMemory::Unmap(uint64_t address, uint64_t bytes) {
   if (shown) CU_TRY(MapMemory(address, bytes, wire::MapAccess::kNone));
   for (auto it = first; it != last; ++it) {
     if (it->second.access != 0) Hide(it->first);
+    if (it->second.access != 0 && it->second.memory->on_host()) HideFromHost(it->first, it->second.memory->bytes());
     if (!it->second.memory->Unmapped()) PhysicalMemory::Destroy(it->second.memory);
   }
   mappings_.erase(first, last);
@@ -140,8 +143,7 @@ int VirtualMemory::SetAccess(uint64_t address, uint64_t bytes, cuda::CUmemAccess
   for (auto it = first; it != last; ++it) {
     Mapping& mapping = it->second;
     if (mapping.access == flags) continue;
-    CU_TRY(flags != 0 ? mapping.memory->ShowAt(it->first, static_cast<wire::MapAccess>(flags))
-                      : MapMemory(it->first, mapping.memory->bytes(), wire::MapAccess::kNone));
+    CU_TRY(mapping.memory->ShowAt(it->first, static_cast<wire::MapAccess>(flags)));
     if (mapping.access == 0) Show(it->first, *mapping.memory);
     if (flags == 0) Hide(it->first);
     mapping.access = flags;

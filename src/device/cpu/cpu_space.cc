@@ -69,12 +69,12 @@ CpuSpace::CpuSpace(Window window, const wire::WindowShape& shape, const Limits& 
       owner_number_(NextOwnerNumber()),
       label_(std::make_shared<const std::string>(label)),
       sink_(sink),
-      host_(host, host_bytes),
+      host_(std::make_shared<HostShare>(host, host_bytes)),
       window_(std::move(window)),
-      memory_(window_.base(), shape, window_.file(), AccountsOf(devices), &host_, limits.memory_groups, sink,
+      memory_(window_.base(), shape, window_.file(), AccountsOf(devices), host_.get(), limits.memory_groups, sink,
               counters_.get()),
-      modules_(source, &memory_, &host_, loaded_kernels),
-      engine_(this, sink, &CpuOperation::Make, MostBacklog(host_bytes), &host_) {
+      modules_(source, &memory_, host_.get(), loaded_kernels),
+      engine_(this, sink, &CpuOperation::Make, MostBacklog(host_bytes), host_.get()) {
   for (uint32_t i = 0; i < devices.size(); ++i) parts_.push_back(std::make_unique<Part>(this, devices[i].get(), i));
   SetLimits(limits);
 }

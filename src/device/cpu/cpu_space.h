@@ -24,6 +24,7 @@
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_operation.h"
 #include "device/cpu/memory/device_heap.h"
+#include "device/cpu/memory/host_range.h"
 #include "device/cpu/memory/window_memory.h"
 #include "device/cpu/module_table.h"
 #include "device/device.h"
@@ -43,6 +44,9 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
   Result<uint64_t> Reserve(uint32_t device, uint64_t bytes, uint64_t alignment, uint64_t wish) override {
     return memory_.Reserve(device, bytes, alignment, wish);
+  }
+  Result<std::shared_ptr<SharedMemory>> CreateHostMemory(uint64_t bytes) override {
+    return HostRange::Create(bytes, host_);
   }
   Result<std::shared_ptr<SharedMemory>> Share(uint64_t address, AtEnd end) override {
     return memory_.Share(address, end);
@@ -183,7 +187,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   const uint64_t owner_number_;
   const std::shared_ptr<const std::string> label_;
   Sink* const sink_;
-  HostShare host_;
+  const std::shared_ptr<HostShare> host_;  // what others hold of it stays
   const Window window_;
   WindowMemory memory_;
   ModuleTable modules_;

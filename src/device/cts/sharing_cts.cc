@@ -1,4 +1,6 @@
 // Memory at several addresses, and of several Spaces.
+#include <unistd.h>
+
 #include "cuda/result.h"
 #include "device/cts/conformance.h"
 
@@ -81,6 +83,46 @@ TEST_F(Conformance, SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits) {
   EXPECT_EQ(giver.space().Word(words + 8, 8, 0).value(), 7u);
   giver.Destroy();
   EXPECT_EQ(taker.space().Word(at + 8, 8, 0).value(), uint64_t{INT64_MAX});
+}
+
+TEST_F(Conformance, MemoryOfTheHostIsInAFileThatClientsMayMap) {
+  Client maker(backend_.get()), taker(backend_.get());
+  auto shared = maker.space().CreateHostMemory(kMiB).value();
+  EXPECT_EQ(shared->bytes(), kMiB);
+  ASSERT_GE(shared->host_file(), 0);
+  EXPECT_EQ(ftruncate(shared->host_file(), 0), -1) << "a client that shrinks it would end the server";
+  const uint64_t here = maker.space().Reserve(0, kMiB, kMiB, 0).value();
+  const uint64_t there = taker.space().Reserve(0, kMiB, kMiB, 0).value();
+  ASSERT_TRUE(maker.space().Map(here, shared, true));
+  ASSERT_TRUE(taker.space().Map(there, shared, true));
+  EXPECT_EQ(taker.Read(there, kMiB), std::vector<uint8_t>(kMiB, 0));
+  maker.Write(here + 100, std::vector<uint8_t>(1000, 7));
+  EXPECT_EQ(taker.Read(there + 100, 1000), std::vector<uint8_t>(1000, 7));
+  uint8_t in_file = 0;
+  ASSERT_EQ(pread(shared->host_file(), &in_file, 1, 100), 1);
+  EXPECT_EQ(in_file, 7);
+  maker.Destroy();
+  EXPECT_EQ(taker.Read(there + 100, 1000), std::vector<uint8_t>(1000, 7)) << "its maker has ended";
+}
+
+TEST_F(Conformance, MemoryOfTheHostIsLimitedAndComesBack) {
+  Client client(backend_.get());
+  for (const uint64_t bytes : {uint64_t{0}, uint64_t{100}, kMiB + 1})
+    EXPECT_EQ(client.space().CreateHostMemory(bytes).error().code, cuda::CUDA_ERROR_INVALID_VALUE) << bytes;
+  EXPECT_EQ(client.space().CreateHostMemory(1ull << 62).error().code, cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  std::vector<std::shared_ptr<SharedMemory>> held;
+  auto made = client.space().CreateHostMemory(4096);
+  for (; made && held.size() < 100'000; made = client.space().CreateHostMemory(4096)) held.push_back(*made);
+  ASSERT_FALSE(made) << "each has a descriptor of the server";
+  EXPECT_EQ(made.error().code, cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  const int kept = dup(held.front()->host_file());
+  ASSERT_EQ(pwrite(kept, "x", 1, 0), 1);
+  held.clear();
+  char there = 1;
+  ASSERT_EQ(pread(kept, &there, 1, 0), 1);
+  EXPECT_EQ(there, 0) << "its pages are gone, whoever has the file";
+  close(kept);
+  EXPECT_TRUE(client.space().CreateHostMemory(4096));
 }
 
 TEST_F(Conformance, OnlyMemoryOfTheClientIsShared) {

@@ -26,6 +26,8 @@ const BackendCase& BackendUnderTest() {
                   {"ASpaceSeesWhatAnotherSharesAndKeepsIt", no_data},
                   {"SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits", no_data},
                   {"OnlyMemoryOfTheClientIsShared", no_data},
+                  {"MemoryOfTheHostIsInAFileThatClientsMayMap", no_data},
+                  {"MemoryOfTheHostIsLimitedAndComesBack", no_data},
                   {"ABrokenModuleFailsWithItsLog", "every word is a module"},
                   {"AModulesVariablesAreInTheWindowInitialisedAndRelocated", "its modules have kernels only"}},
         .not_yet = {},

@@ -75,6 +75,9 @@ Result<uint64_t> NullSpace::Reserve(uint32_t, uint64_t, uint64_t, uint64_t) {
 Result<std::shared_ptr<SharedMemory>> NullSpace::Share(uint64_t, AtEnd) {
   return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoSharing);
 }
+Result<std::shared_ptr<SharedMemory>> NullSpace::CreateHostMemory(uint64_t) {
+  return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoSharing);
+}
 Status NullSpace::Map(uint64_t, std::shared_ptr<SharedMemory>, bool) {
   return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoSharing);
 }

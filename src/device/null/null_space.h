@@ -31,6 +31,7 @@ class NullSpace final : public Space {
   // Its memory holds nothing that could be shared.
   Result<uint64_t> Reserve(uint32_t, uint64_t, uint64_t, uint64_t) override;
   Result<std::shared_ptr<SharedMemory>> Share(uint64_t, AtEnd) override;
+  Result<std::shared_ptr<SharedMemory>> CreateHostMemory(uint64_t) override;
   Status Map(uint64_t, std::shared_ptr<SharedMemory>, bool) override;
   Status Unmap(uint64_t, uint64_t) override;
   Status CreateStream(uint32_t stream, const StreamOptions& options) override;

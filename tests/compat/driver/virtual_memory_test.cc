@@ -136,6 +136,40 @@ TEST_F(VirtualMemoryTest, AWishForAnAddressIsFollowedIfItIsFree) {
   CU_EXPECT(cuMemAddressFree(taken, kPiece));
 }
 
+TEST_F(VirtualMemoryTest, KernelsAndHostCodeUseMemoryOfTheHostAtOneAddress) {
+  for (const int type : {CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA}) {
+    CUmemAllocationProp on_host = kOnDevice;
+    on_host.location.type = type;
+    CUmemGenericAllocationHandle piece = 0;
+    CU_ASSERT(cuMemCreate(&piece, kPiece, &on_host, 0));
+    MapForUse(range_, piece);
+    MapForUse(range_ + 2 * kPiece, piece);
+    auto* const words = reinterpret_cast<uint32_t*>(range_);
+    EXPECT_EQ(words[0], 0u);
+    for (uint32_t i = 0; i < 1024; ++i) words[i] = i;
+    CU_ASSERT(AddOne(range_ + 2 * kPiece, 1024));
+    CU_ASSERT(cuCtxSynchronize());
+    for (uint32_t i = 0; i < 1024; ++i) ASSERT_EQ(words[i], i + 1);
+    EXPECT_EQ(Read(range_, 3), (std::vector<uint32_t>{1, 2, 3}));
+    CU_EXPECT(cuMemRelease(piece));
+    CU_EXPECT(cuMemUnmap(range_, kPiece));
+    EXPECT_EQ(reinterpret_cast<uint32_t*>(range_ + 2 * kPiece)[0], 1u) << "the other mapping keeps it";
+    CU_EXPECT(cuMemUnmap(range_ + 2 * kPiece, kPiece));
+  }
+}
+
+TEST_F(VirtualMemoryTest, HostCodeNeverReachesUnmappedMemoryOfTheHost) {
+  CUmemAllocationProp on_host = kOnDevice;
+  on_host.location.type = CU_MEM_LOCATION_TYPE_HOST;
+  CUmemGenericAllocationHandle piece = 0;
+  CU_ASSERT(cuMemCreate(&piece, kPiece, &on_host, 0));
+  MapForUse(range_, piece);
+  *reinterpret_cast<uint32_t*>(range_) = 1;
+  CU_EXPECT(cuMemUnmap(range_, kPiece));
+  CU_EXPECT(cuMemRelease(piece));
+  EXPECT_DEATH(*reinterpret_cast<volatile uint32_t*>(range_), "");
+}
+
 TEST_F(VirtualMemoryTest, MistakesAreRefused) {
   CUmemGenericAllocationHandle handle = 0;
   EXPECT_EQ(cuMemCreate(&handle, kPiece + 1, &kOnDevice, 0), CUDA_ERROR_INVALID_VALUE);

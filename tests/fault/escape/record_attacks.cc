@@ -385,8 +385,39 @@ constexpr RawAttack kAttacks[] = {
      [](Attacker& a) {
        for (const uint64_t address : {a.targets().victim, a.targets().heap, a.window(), Reserve(a, kPiece), uint64_t{0},
                                       a.Allocate(4096, wire::MemoryKind::kHost)}) {
-         const wire::ExportBody body{.address = address, .end_with_largest = 0, .reserved = 0};
+         const wire::ExportBody body{.address = address, .end_with_largest = 0, .source = wire::MapSource::kOwn};
          if (a.connection().replies().Call(RecordKind::kExport, body).status == 0) a.Submit(RecordKind::kNone, body);
+       }
+     }},
+    // What a client gets of memory of the host is its file; of other memory, and of what it has only imported, nothing.
+    {"exports_and_opens_memory_that_it_has_only_imported", End::kRefused,
+     [](Attacker& a) {
+       const auto call = [&](RecordKind kind, const auto& body) { return a.connection().replies().Call(kind, body); };
+       const auto name = call(RecordKind::kExport, wire::ExportBody{.address = a.Allocate(kPiece)});
+       const uint64_t imported =
+           call(RecordKind::kImport,
+                wire::ImportBody{.memory = {.id = name.value[0], .secret = {name.value[1], name.value[2]}}})
+               .value[0];
+       a.refused = true;
+       for (const uint64_t number : {imported, uint64_t{0}, imported + 1, ~uint64_t{0}, a.targets().victim}) {
+         const wire::ExportBody body{.address = number, .end_with_largest = 0, .source = wire::MapSource::kImported};
+         a.refused = a.refused && call(RecordKind::kExport, body).status != 0;
+         ByteWriter request;
+         wire::Put(request, wire::HostMemoryFile{.number = number});
+         const auto file = a.connection().Call(wire::MessageKind::kHostMemoryFile, std::move(request), {},
+                                               wire::MessageKind::kHostMemoryFileReply);
+         a.refused = a.refused && file && file->fds.empty();
+       }
+     }},
+    {"makes_more_memory_of_the_host_than_there_is", End::kRefused,
+     [](Attacker& a) {
+       for (const uint64_t bytes : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}, ~uint64_t{4095}, uint64_t{1} << 62}) {
+         const wire::HostMemoryBody body{.bytes = bytes};
+         if (a.connection().replies().Call(RecordKind::kHostMemory, body).status == 0) return;
+       }
+       for (int i = 0; i < 100'000 && !a.refused; ++i) {
+         const wire::HostMemoryBody body{.bytes = kPiece};
+         a.refused = a.connection().replies().Call(RecordKind::kHostMemory, body).status != 0;
        }
      }},
     // Its own, which it lets go while it is imported and mapped.

@@ -16,7 +16,7 @@
 
 namespace tutti::device::cpu {
 
-class SharedRange final : public SharedMemory {
+class SharedRange : public SharedMemory {
  public:
   // What ranges know of the window they are from. Outlives it.
   struct Home {
