@@ -24,4 +24,6 @@ std::string ToolsDirectory(const std::string& library_directory) {
   return (std::filesystem::path(library_directory).lexically_normal() / "../libexec").lexically_normal().string();
 }
 
+std::string StandInDirectory(const std::string& library_directory) { return library_directory + "/libraries"; }
+
 }  // namespace tutti::cli

@@ -24,6 +24,7 @@ struct RunOptions {
   std::string percentage;
   std::string memory;
   std::string priority;
+  std::string libraries;
   std::vector<std::string> command;
 };
 
@@ -55,32 +56,57 @@ bool AuditingSlowsCalls() {
   return !known || std::pair(major, minor) < std::pair(2, 35);
 }
 
+void PutInFront(const char* variable, const std::string& directory) {
+  const char* const before = std::getenv(variable);
+  setenv(variable, before != nullptr && *before != '\0' ? (directory + ":" + before).c_str() : directory.c_str(), 1);
+}
+
+// Undoes what a tutti run around this one has done.
+void TakeOut(const char* variable, const std::string& directory) {
+  const char* const set = std::getenv(variable);
+  std::string rest = ":" + std::string(set != nullptr ? set : "") + ":";
+  const std::string entry = ":" + directory + ":";
+  for (size_t at = rest.find(entry); at != rest.npos; at = rest.find(entry)) rest.replace(at, entry.size(), ":");
+  if (set != nullptr) setenv(variable, rest.size() < 2 ? "" : rest.substr(1, rest.size() - 2).c_str(), 1);
+}
+
 // Programs that compile as they run would load machine code. The libraries that they compile with are made to keep PTX
-// in it (src/keep_ptx), and CuPy, which keeps what it has compiled in files, to load PTX. All devices run PTX as yet; a
+// in it (src/keep_ptx), and CuPy, which keeps what it has compiled in files, to load PTX. And where a program loads the
+// vendor's cuBLAS or cuFFT, by whatever path, it gets the CPU device's (src/libraries). All devices run PTX as yet; a
 // program on a GPU must get none of this.
-void KeepPtx(const std::string& directory) {
+void Audit(const std::string& directory, bool our_libraries) {
+  const bool keep_ptx = os::Environment("TUTTI_KEEP_PTX") != "0";
   const std::string library = directory + "/libtutti-keep-ptx.so";
-  if (os::Environment("TUTTI_KEEP_PTX") == "0" || access(library.c_str(), R_OK) != 0 || AuditingSlowsCalls()) return;
+  if ((!keep_ptx && !our_libraries) || access(library.c_str(), R_OK) != 0 || AuditingSlowsCalls()) return;
+  if (keep_ptx) setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
   const std::string others = os::Environment("LD_AUDIT");
   if (others.find(library) != others.npos) return;  // of a tutti run around this one
   setenv("LD_AUDIT", others.empty() ? library.c_str() : (others + ":" + library).c_str(), 1);
-  setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
+}
+
+// Whether the libraries of the CPU device come in place of the vendor's.
+Result<bool> OurLibraries(const RunOptions& options) {
+  const std::string choice = options.libraries.empty() ? os::Environment("TUTTI_LIBRARIES") : options.libraries;
+  if (choice.empty() || choice == "ours") return true;
+  if (choice == "vendors") return false;
+  return Fail(fmt::format("TUTTI_LIBRARIES is \"{}\": ours or vendors", choice));
 }
 
 // nvidia-smi: of the devices that the program gets, not of a GPU beside them.
 void PutToolsFirst(const std::string& directory) {
   const std::string tools = ToolsDirectory(directory);
   if (access((tools + "/nvidia-smi").c_str(), X_OK) != 0) return;
-  const char* const before = std::getenv("PATH");
-  setenv("PATH", before != nullptr && *before != '\0' ? (tools + ":" + before).c_str() : tools.c_str(), 1);
+  PutInFront("PATH", tools);
 }
 
-Status SetLibraries() {
+Status SetLibraries(const RunOptions& options) {
   TUTTI_ASSIGN(const std::string directory, LibraryDirectory());
-  KeepPtx(directory);
-  const char* const before = std::getenv("LD_LIBRARY_PATH");
-  const std::string path = before != nullptr && *before != '\0' ? directory + ":" + before : directory;
-  setenv("LD_LIBRARY_PATH", path.c_str(), 1);
+  TUTTI_ASSIGN(const bool ours, OurLibraries(options));
+  Audit(directory, ours);
+  setenv("TUTTI_LIBRARIES", ours ? "ours" : "vendors", 1);
+  TakeOut("LD_LIBRARY_PATH", StandInDirectory(directory));
+  PutInFront("LD_LIBRARY_PATH", directory);
+  if (ours) PutInFront("LD_LIBRARY_PATH", StandInDirectory(directory));
   PutToolsFirst(directory);
   return {};
 }
@@ -98,7 +124,7 @@ int Become(const std::vector<std::string>& command) {
 
 int Run(const RunOptions& options) {
   if (const auto set = SetLimits(options); !set) return Complain(set.error().text);
-  if (const auto set = SetLibraries(); !set) return Complain(set.error().text);
+  if (const auto set = SetLibraries(options); !set) return Complain(set.error().text);
   return Become(options.command);
 }
 
@@ -112,6 +138,10 @@ void AddRun(Command& tutti) {
   run.AddOption("-m,--memory", &options->memory, "At most this much memory of each device: 2G, 512M");
   run.AddOption("-p,--priority", &options->priority, "low or normal; normal goes first")
       .Check(OneOf({"normal", "low"}));
+  run.AddOption(
+         "--libraries", &options->libraries,
+         "ours: cuBLAS and cuFFT of the CPU device, in place of the vendor's (default); vendors: those as they are")
+      .Check(OneOf({"ours", "vendors"}));
   run.AddOption("program", &options->command, "The program and its arguments, after --").Required();
   run.PositionalsEndOptions();
   run.Do([options] { return Run(*options); });

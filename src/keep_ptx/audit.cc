@@ -8,14 +8,22 @@
 // by dlsym, from wherever they were loaded, and it answers with a function of its own for those that take the options.
 // Bindings to other libraries are not audited, and calls cost nothing.
 //
+// It also puts the libraries of the CPU device in place of the vendor's cuBLAS and cuFFT (src/libraries), which hold
+// machine code: `tutti run` asks for that by TUTTI_LIBRARIES=ours. The loader tells this library each name that it is
+// about to look for, before it has looked anywhere, and takes the path that it gets back: so programs that load by
+// absolute path and those with a RUNPATH get ours, too.
+//
 // The loader keeps auditing libraries in a namespace of their own, with a libc of their own. So this one shares nothing
 // with the program and is written without allocation, locks and the standard library.
+#include <dlfcn.h>
 #include <link.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "keep_ptx/stand_in.h"
 #include "keep_ptx/with_option.h"
 
 namespace tutti::keep_ptx {
@@ -70,7 +78,31 @@ uintptr_t CreateAt(size_t place, std::index_sequence<kPlace...>) {
 
 bool StartsWith(const char* text, const char* start) { return std::strncmp(text, start, std::strlen(start)) == 0; }
 
+// Set once, before the program's libraries are loaded.
+constinit bool options_are_added = true;
+constinit StandIns stand_ins;
+
+bool Is(const char* variable, const char* value) {
+  const char* const set = std::getenv(variable);
+  return set != nullptr && std::strcmp(set, value) == 0;
+}
+
+// They are in a folder beside this library.
+void FindStandIns() {
+  Dl_info self{};
+  if (dladdr(&options_are_added, &self) == 0 || self.dli_fname == nullptr) return;
+  const char* const slash = std::strrchr(self.dli_fname, '/');
+  constexpr char kFolder[] = "/libraries";
+  char directory[StandIns::kLongestPath];
+  const size_t length = slash != nullptr ? static_cast<size_t>(slash - self.dli_fname) : 0;
+  if (length == 0 || length + sizeof kFolder > sizeof directory) return;
+  std::memcpy(directory, self.dli_fname, length);
+  std::memcpy(directory + length, kFolder, sizeof kFolder);
+  stand_ins.LookIn(directory);
+}
+
 bool IsOfInterest(const char* path) {
+  if (!options_are_added) return false;
   const char* const slash = std::strrchr(path, '/');
   const char* const name = slash != nullptr ? slash + 1 : path;
   // Python's packages rename them: libnvrtc-672ee683.so.11.2
@@ -84,7 +116,17 @@ bool IsOfInterest(const char* path) {
 #pragma GCC visibility push(default)
 extern "C" {
 
-unsigned int la_version(unsigned int version) { return version < LAV_CURRENT ? version : LAV_CURRENT; }
+unsigned int la_version(unsigned int version) {
+  using namespace tutti::keep_ptx;
+  options_are_added = !Is("TUTTI_KEEP_PTX", "0");
+  if (Is("TUTTI_LIBRARIES", "ours")) FindStandIns();
+  return version < LAV_CURRENT ? version : LAV_CURRENT;
+}
+
+char* la_objsearch(const char* name, uintptr_t*, unsigned int stage) {
+  const char* const ours = stage == LA_SER_ORIG ? tutti::keep_ptx::stand_ins.For(name) : nullptr;
+  return const_cast<char*>(ours != nullptr ? ours : name);
+}
 
 unsigned int la_objopen(link_map* object, Lmid_t, uintptr_t*) {
   return LA_FLG_BINDFROM | (tutti::keep_ptx::IsOfInterest(object->l_name) ? LA_FLG_BINDTO : 0);
