@@ -14,7 +14,7 @@ function(tutti_device_code target source)
   set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.ptx)
   add_custom_command(OUTPUT ${ptx}
     COMMAND ${TUTTI_DEVICE_CLANG} -x cuda -std=c++20 --cuda-device-only --cuda-gpu-arch=sm_75 -nocudainc -nocudalib -O3 -S
-      -ffp-contract=off -fno-exceptions -Wall -Wextra -Wno-unknown-cuda-version -Wno-pass-failed -I${CMAKE_SOURCE_DIR}/src
+      -ffp-contract=off -fno-exceptions -Wall -Wextra -Wno-unused-function -Wno-unknown-cuda-version -Wno-pass-failed -I${CMAKE_SOURCE_DIR}/src
       -include ${CMAKE_SOURCE_DIR}/src/libraries/common/cuda_names.cuh ${ARG_FLAGS} ${CMAKE_CURRENT_SOURCE_DIR}/${source}
       -o ${ptx} -MD -MF ${ptx}.d
     DEPENDS ${source} ${CMAKE_SOURCE_DIR}/src/libraries/common/cuda_names.cuh DEPFILE ${ptx}.d
@@ -33,11 +33,11 @@ tutti_device_code_@ARG_NAME@:
   target_sources(${target} PRIVATE ${embedded})
 endfunction()
 
-# tutti_stand_in(target static NAME cublas SOVERSION 13 NAMES "cublas*" [DEPENDS ...]): the shared library libcublas.so.13 of all
-# of `static`, in lib/libraries, which only `tutti run` puts in front. It exports the names that the pattern matches, with the
+# tutti_stand_in(target static NAME cublas SOVERSION 13 NAMES "cublas*" [ALSO static ...] [DEPENDS ...]): the shared library libcublas.so.13 of all
+# of `static` and the others, in lib/libraries, which only `tutti run` puts in front. It exports the names that the pattern matches, with the
 # symbol version that the vendor's have, which is the library's name.
 function(tutti_stand_in target static)
-  cmake_parse_arguments(ARG "" "NAME;SOVERSION;NAMES" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;SOVERSION;NAMES" "ALSO;DEPENDS" ${ARGN})
   set(map ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
   file(CONFIGURE OUTPUT ${map} @ONLY CONTENT "lib@ARG_NAME@.so.@ARG_SOVERSION@ {\n  global: @ARG_NAMES@; tuttiVersion;\n  local: *;\n};\n")
   set(empty ${CMAKE_CURRENT_BINARY_DIR}/empty.cc)
@@ -46,12 +46,15 @@ function(tutti_stand_in target static)
   endif()
   add_library(${target} SHARED ${empty})
   target_link_libraries(${target} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,${static}> ${ARG_DEPENDS} cuda)
+  foreach(other ${ARG_ALSO})
+    target_link_libraries(${target} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,${other}>)
+  endforeach()
   if(NOT TUTTI_SANITIZE)
     target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
   endif()
   # Its libcuda.so.1 is the one that the process has; else the one beside its folder.
   target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,-z,defs -Wl,-z,nodelete)
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${ARG_NAME} SOVERSION ${ARG_SOVERSION} LINK_DEPENDS ${map}
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${ARG_NAME} SUFFIX .so.${ARG_SOVERSION} LINK_DEPENDS ${map}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libraries BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN;$ORIGIN/..")
   set_property(GLOBAL APPEND PROPERTY TUTTI_STAND_INS ${target})
 endfunction()

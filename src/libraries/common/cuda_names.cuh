@@ -15,9 +15,6 @@
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 
-constexpr int warpSize = 32;
-
-__device__ __forceinline__ void __syncthreads() { __nvvm_barrier0(); }
 __device__ __forceinline__ void __syncwarp(unsigned mask = 0xffffffff) { __nvvm_bar_warp_sync(mask); }
 
 __device__ __forceinline__ int __shfl_down_sync(unsigned mask, int value, unsigned delta) {
