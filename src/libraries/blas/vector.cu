@@ -25,7 +25,8 @@ __device__ __forceinline__ void ForEach(const VectorTask& task, Work work) {
 struct Squares {
   double middle, large, small;
 };
-constexpr double kLarge = 1e140, kSmall = 1e-140;
+constexpr double kLarge = 1e140, kSmall = 1e-140;  // what is beyond them is scaled before it is squared
+constexpr double kDown = 1e-200, kUp = 1e180;
 
 __device__ __forceinline__ void AddSquare(Squares& sum, R value) {
   const double v = __builtin_fabs(static_cast<double>(value));
@@ -34,16 +35,16 @@ __device__ __forceinline__ void AddSquare(Squares& sum, R value) {
     return;
   }
   const bool large = v > kLarge, small = v < kSmall;
-  const double down = large ? v * (1 / kLarge) : 0, up = small ? v * (1 / kSmall) : 0;
+  const double down = large ? v * kDown : 0, up = small ? v * kUp : 0;
   const double plain = large || small ? 0 : v;
   sum.middle = fma(plain, plain, sum.middle);
   sum.large = fma(down, down, sum.large);
   sum.small = fma(up, up, sum.small);
 }
 __device__ __forceinline__ double Norm(const Squares& sum) {
-  if (sum.large > 0) return kLarge * __builtin_sqrt(sum.large + sum.middle * (1 / kLarge) * (1 / kLarge));
-  if (sum.middle > 0 || sum.middle != sum.middle) return __builtin_sqrt(sum.middle + sum.small * kSmall * kSmall);
-  return kSmall * __builtin_sqrt(sum.small);
+  if (sum.large > 0) return __builtin_sqrt(sum.large + sum.middle * kDown * kDown) / kDown;
+  if (sum.middle > 0 || sum.middle != sum.middle) return __builtin_sqrt(sum.middle + sum.small / kUp / kUp);
+  return __builtin_sqrt(sum.small) / kUp;
 }
 
 struct Extreme {
