@@ -22,11 +22,11 @@ struct Known {
   const char* remedy;
 };
 constexpr Known kLibraries[] = {
-    {"libcublas", "TUTTI_COMPUTE_CAPABILITY=13.0 tutti run -- PROGRAM: SGEMM and DGEMM then choose kernels with PTX"},
+    {"libcublas", "tutti run -- PROGRAM (puts a cuBLAS of the CPU device in its place: --libraries=ours, the default)"},
 };
 // Those that make machine code when the program runs.
 constexpr Known kMakers[] = {
-    {"libcufft.", "nothing helps yet"},
+    {"libcufft.", "tutti run -- PROGRAM (puts a cuFFT of the CPU device in its place: --libraries=ours, the default)"},
     {"libnvrtc.", "tutti run -- PROGRAM (makes it keep PTX in it, as -lineinfo does)"},
     {"libnvJitLink.", "tutti run -- PROGRAM (makes it keep PTX in it, as -lineinfo does)"},
 };

@@ -155,7 +155,10 @@ TEST_F(Blas, RotationsAreOpenBlas) {
 }
 
 TEST_F(Blas, ModifiedRotationsAreOpenBlas) {
-  for (const auto& in : {std::array{2.0, 3.0, 1.0, 5.0}, {5.0, 0.5, 4.0, 1.0}, {1e-9, 2.0, 1.0, 0.0}, {-1.0, 1.0, 1.0, 1.0},
+  for (const auto& in : {std::array{2.0, 3.0, 1.0, 5.0},
+                         {5.0, 0.5, 4.0, 1.0},
+                         {1e-9, 2.0, 1.0, 0.0},
+                         {-1.0, 1.0, 1.0, 1.0},
                          {1e12, 1e-12, 3.0, 4.0}}) {
     double ours[5] = {7, 7, 7, 7, 7}, theirs[5] = {7, 7, 7, 7, 7};
     double d1 = in[0], d2 = in[1], x1 = in[2], e1 = in[0], e2 = in[1], f1 = in[2];

@@ -14,7 +14,7 @@ size_t Extent(int n, int step) { return n == 0 ? 1 : 1 + static_cast<size_t>(n -
 TYPED_TEST(BlasOf, GemvIsOpenBlas) {
   using T = TypeParam;
   const T alpha = Parts<T>::Make(0.5, 0.25);
-  for (const auto& [m, n] : {std::pair(1, 1), {33, 17}, {130, 257}, {257, 3}, {0, 5}}) {
+  for (const auto &[m, n] : {std::pair(1, 1), {33, 17}, {130, 257}, {257, 3}, {0, 5}}) {
     for (const int op : {kN, kT, kC}) {
       for (const Steps step : kSteps) {
         for (const double b : {0.0, -1.5}) {
@@ -63,13 +63,19 @@ TYPED_TEST(BlasOf, HermitianProductsAreOpenBlas) {
       const auto start = Random<T>(Extent(n, step.y), 3);
       const Device<T> our_a(a), our_x(x), our_y(start);
       auto y = start;
-      ASSERT_EQ(Api<T>::hemv(this->handle_, fill, n, &alpha, our_a.get(), n, our_x.get(), step.x, &beta, our_y.get(), step.y), kSuccess);
+      ASSERT_EQ(
+          Api<T>::hemv(this->handle_, fill, n, &alpha, our_a.get(), n, our_x.get(), step.x, &beta, our_y.get(), step.y),
+          kSuccess);
       Api<T>::their_hemv(&kFills[fill], &n, &alpha, a.data(), &n, x.data(), &step.x, &beta, y.data(), &step.y);
       ExpectNear(our_y.Read(), y, n, "hemv");
-      ASSERT_EQ(Api<T>::hbmv(this->handle_, fill, n, band, &alpha, our_a.get(), n, our_x.get(), step.x, &beta, our_y.get(), step.y), kSuccess);
+      ASSERT_EQ(Api<T>::hbmv(this->handle_, fill, n, band, &alpha, our_a.get(), n, our_x.get(), step.x, &beta,
+                             our_y.get(), step.y),
+                kSuccess);
       Api<T>::their_hbmv(&kFills[fill], &n, &band, &alpha, a.data(), &n, x.data(), &step.x, &beta, y.data(), &step.y);
       ExpectNear(our_y.Read(), y, n, "hbmv");
-      ASSERT_EQ(Api<T>::hpmv(this->handle_, fill, n, &alpha, our_a.get(), our_x.get(), step.x, &beta, our_y.get(), step.y), kSuccess);
+      ASSERT_EQ(
+          Api<T>::hpmv(this->handle_, fill, n, &alpha, our_a.get(), our_x.get(), step.x, &beta, our_y.get(), step.y),
+          kSuccess);
       Api<T>::their_hpmv(&kFills[fill], &n, &alpha, a.data(), x.data(), &step.x, &beta, y.data(), &step.y);
       ExpectNear(our_y.Read(), y, 2 * n, "hpmv");
     }
@@ -82,7 +88,8 @@ TYPED_TEST(BlasOf, TriangularProductsAndSystemsAreOpenBlas) {
   for (int fill = 0; fill < 2; ++fill) {
     const auto dense = Dominant<T>(n * n, n, [](int i) { return i * (n + 1); });
     const auto banded = Dominant<T>(band_ld * n, n, [&](int i) { return i * band_ld + (fill == 0 ? 0 : band); });
-    const auto packed = Dominant<T>(n * (n + 1) / 2, n, [&](int i) { return fill == 0 ? i * (2 * n - i + 1) / 2 : i * (i + 3) / 2; });
+    const auto packed =
+        Dominant<T>(n * (n + 1) / 2, n, [&](int i) { return fill == 0 ? i * (2 * n - i + 1) / 2 : i * (i + 3) / 2; });
     const Device<T> our_dense(dense), our_banded(banded), our_packed(packed);
     for (int op = 0; op < 3; ++op) {
       for (int unit = 0; unit < 2; ++unit) {
@@ -94,7 +101,8 @@ TYPED_TEST(BlasOf, TriangularProductsAndSystemsAreOpenBlas) {
           ASSERT_EQ(Api<T>::trmv(this->handle_, fill, op, unit, n, our_dense.get(), n, ours.get(), step), kSuccess);
           Api<T>::their_trmv(f, o, d, &n, dense.data(), &n, x.data(), &step);
           ExpectNear(ours.Read(), x, n, "trmv " + what);
-          ASSERT_EQ(Api<T>::tbmv(this->handle_, fill, op, unit, n, band, our_banded.get(), band_ld, ours.get(), step), kSuccess);
+          ASSERT_EQ(Api<T>::tbmv(this->handle_, fill, op, unit, n, band, our_banded.get(), band_ld, ours.get(), step),
+                    kSuccess);
           Api<T>::their_tbmv(f, o, d, &n, &band, banded.data(), &band_ld, x.data(), &step);
           ExpectNear(ours.Read(), x, 2 * n, "tbmv " + what);
           ASSERT_EQ(Api<T>::tpmv(this->handle_, fill, op, unit, n, our_packed.get(), ours.get(), step), kSuccess);
@@ -103,7 +111,8 @@ TYPED_TEST(BlasOf, TriangularProductsAndSystemsAreOpenBlas) {
           ASSERT_EQ(Api<T>::trsv(this->handle_, fill, op, unit, n, our_dense.get(), n, ours.get(), step), kSuccess);
           Api<T>::their_trsv(f, o, d, &n, dense.data(), &n, x.data(), &step);
           ExpectNear(ours.Read(), x, 4 * n, "trsv " + what);
-          ASSERT_EQ(Api<T>::tbsv(this->handle_, fill, op, unit, n, band, our_banded.get(), band_ld, ours.get(), step), kSuccess);
+          ASSERT_EQ(Api<T>::tbsv(this->handle_, fill, op, unit, n, band, our_banded.get(), band_ld, ours.get(), step),
+                    kSuccess);
           Api<T>::their_tbsv(f, o, d, &n, &band, banded.data(), &band_ld, x.data(), &step);
           ExpectNear(ours.Read(), x, 5 * n, "tbsv " + what);
           ASSERT_EQ(Api<T>::tpsv(this->handle_, fill, op, unit, n, our_packed.get(), ours.get(), step), kSuccess);
@@ -126,21 +135,24 @@ TYPED_TEST(BlasOf, RankUpdatesAreOpenBlas) {
     const Device<T> our_x(x), our_y(y);
     auto a = Random<T>(static_cast<size_t>(m) * m, 3);
     const Device<T> ours(a);
-    ASSERT_EQ(Api<T>::gerc(this->handle_, m, n, &alpha, our_x.get(), step.x, our_y.get(), step.y, ours.get(), m), kSuccess);
+    ASSERT_EQ(Api<T>::gerc(this->handle_, m, n, &alpha, our_x.get(), step.x, our_y.get(), step.y, ours.get(), m),
+              kSuccess);
     Api<T>::their_gerc(&m, &n, &alpha, x.data(), &step.x, y.data(), &step.y, a.data(), &m);
     ExpectNear(ours.Read(), a, 2, "gerc");
     for (int fill = 0; fill < 2; ++fill) {
-      const char* const f = &kFills[fill];
+      const char *const f = &kFills[fill];
       ASSERT_EQ(Api<T>::her(this->handle_, fill, m, &real, our_x.get(), step.x, ours.get(), m), kSuccess);
       Api<T>::their_her(f, &m, &real, x.data(), &step.x, a.data(), &m);
       ExpectNear(ours.Read(), a, 4, "her");
-      ASSERT_EQ(Api<T>::her2(this->handle_, fill, m, &alpha, our_x.get(), step.x, our_y.get(), step.y, ours.get(), m), kSuccess);
+      ASSERT_EQ(Api<T>::her2(this->handle_, fill, m, &alpha, our_x.get(), step.x, our_y.get(), step.y, ours.get(), m),
+                kSuccess);
       Api<T>::their_her2(f, &m, &alpha, x.data(), &step.x, y.data(), &step.y, a.data(), &m);
       ExpectNear(ours.Read(), a, 6, "her2");
       ASSERT_EQ(Api<T>::hpr(this->handle_, fill, m, &real, our_x.get(), step.x, ours.get()), kSuccess);
       Api<T>::their_hpr(f, &m, &real, x.data(), &step.x, a.data());
       ExpectNear(ours.Read(), a, 8, "hpr");
-      ASSERT_EQ(Api<T>::hpr2(this->handle_, fill, m, &alpha, our_x.get(), step.x, our_y.get(), step.y, ours.get()), kSuccess);
+      ASSERT_EQ(Api<T>::hpr2(this->handle_, fill, m, &alpha, our_x.get(), step.x, our_y.get(), step.y, ours.get()),
+                kSuccess);
       Api<T>::their_hpr2(f, &m, &alpha, x.data(), &step.x, y.data(), &step.y, a.data());
       ExpectNear(ours.Read(), a, 10, "hpr2");
     }

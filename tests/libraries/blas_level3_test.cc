@@ -11,7 +11,8 @@ TYPED_TEST(BlasOf, GemmIsOpenBlas) {
     int m, n, k;
   };
   const T alpha = Parts<T>::Make(0.5, 0.25);
-  for (const Case& size : {Case{1, 1, 1}, {0, 4, 3}, {5, 7, 0}, {33, 49, 17}, {129, 97, 65}, {300, 50, 40}, {7, 300, 129}}) {
+  for (const Case& size :
+       {Case{1, 1, 1}, {0, 4, 3}, {5, 7, 0}, {33, 49, 17}, {129, 97, 65}, {300, 50, 40}, {7, 300, 129}}) {
     for (int op_a = 0; op_a < 3; ++op_a) {
       for (int op_b = 0; op_b < 3; ++op_b) {
         const auto [m, n, k] = size;
@@ -21,8 +22,11 @@ TYPED_TEST(BlasOf, GemmIsOpenBlas) {
         const auto b = Random<T>(static_cast<size_t>(ldb) * (op_b == 0 ? n : k), 2);
         auto c = Random<T>(static_cast<size_t>(ldc) * n, 3);
         const Device<T> our_a(a), our_b(b), our_c(c);
-        ASSERT_EQ(Api<T>::gemm(this->handle_, op_a, op_b, m, n, k, &alpha, our_a.get(), lda, our_b.get(), ldb, &beta, our_c.get(), ldc), kSuccess);
-        Api<T>::their_gemm(&kOps[op_a], &kOps[op_b], &m, &n, &k, &alpha, a.data(), &lda, b.data(), &ldb, &beta, c.data(), &ldc);
+        ASSERT_EQ(Api<T>::gemm(this->handle_, op_a, op_b, m, n, k, &alpha, our_a.get(), lda, our_b.get(), ldb, &beta,
+                               our_c.get(), ldc),
+                  kSuccess);
+        Api<T>::their_gemm(&kOps[op_a], &kOps[op_b], &m, &n, &k, &alpha, a.data(), &lda, b.data(), &ldb, &beta,
+                           c.data(), &ldc);
         ExpectNear(our_c.Read(), c, k, std::string("gemm ") + kOps[op_a] + kOps[op_b] + " " + std::to_string(m));
       }
     }
@@ -43,7 +47,8 @@ TYPED_TEST(BlasOf, FactorsMayBeInDeviceMemory) {
   const Device<T> a({Parts<T>::Make(3, 0)}), b({Parts<T>::Make(5, 0)}), c({Parts<T>::Make(7, 0)});
   const Device<T> alpha({Parts<T>::Make(2, 0)}), beta({Parts<T>::Make(-1, 0)});
   ASSERT_EQ(cublasSetPointerMode_v2(this->handle_, 1), kSuccess);
-  ASSERT_EQ(Api<T>::gemm(this->handle_, kN, kN, 1, 1, 1, alpha.get(), a.get(), 1, b.get(), 1, beta.get(), c.get(), 1), kSuccess);
+  ASSERT_EQ(Api<T>::gemm(this->handle_, kN, kN, 1, 1, 1, alpha.get(), a.get(), 1, b.get(), 1, beta.get(), c.get(), 1),
+            kSuccess);
   EXPECT_EQ(c.Read()[0], Parts<T>::Make(23, 0));
 }
 
@@ -54,18 +59,23 @@ TYPED_TEST(BlasOf, BatchesAreProductsOfEach) {
   const auto a = Random<T>(m * k * count, 1), b = Random<T>(n * k * count, 2);
   auto c = Random<T>(m * n * count, 3);
   const Device<T> our_a(a), our_b(b), our_c(c), other_c(c);
-  ASSERT_EQ(Api<T>::gemm_strided(this->handle_, kN, kT, m, n, k, &alpha, our_a.get(), m, m * k, our_b.get(), n, n * k, &beta, our_c.get(), m, m * n, count), kSuccess);
+  ASSERT_EQ(Api<T>::gemm_strided(this->handle_, kN, kT, m, n, k, &alpha, our_a.get(), m, m * k, our_b.get(), n, n * k,
+                                 &beta, our_c.get(), m, m * n, count),
+            kSuccess);
   std::vector<const T*> as, bs;
   std::vector<T*> cs;
   for (int i = 0; i < count; ++i) {
     as.push_back(our_a.get() + i * m * k);
     bs.push_back(our_b.get() + i * n * k);
     cs.push_back(other_c.get() + i * m * n);
-    Api<T>::their_gemm("N", "T", &m, &n, &k, &alpha, a.data() + i * m * k, &m, b.data() + i * n * k, &n, &beta, c.data() + i * m * n, &m);
+    Api<T>::their_gemm("N", "T", &m, &n, &k, &alpha, a.data() + i * m * k, &m, b.data() + i * n * k, &n, &beta,
+                       c.data() + i * m * n, &m);
   }
   const Device<const T*> a_array(as), b_array(bs);
   const Device<T*> c_array(cs);
-  ASSERT_EQ(Api<T>::gemm_batched(this->handle_, kN, kT, m, n, k, &alpha, a_array.get(), m, b_array.get(), n, &beta, c_array.get(), m, count), kSuccess);
+  ASSERT_EQ(Api<T>::gemm_batched(this->handle_, kN, kT, m, n, k, &alpha, a_array.get(), m, b_array.get(), n, &beta,
+                                 c_array.get(), m, count),
+            kSuccess);
   ExpectNear(our_c.Read(), c, k, "strided");
   ExpectNear(other_c.Read(), c, k, "arrays");
 }
@@ -80,11 +90,17 @@ TYPED_TEST(BlasOf, SymmetricProductsAreOpenBlas) {
       const auto a = Random<T>(static_cast<size_t>(lda) * lda, 1), b = Random<T>(static_cast<size_t>(m) * n, 2);
       auto c = Random<T>(static_cast<size_t>(m) * n, 3);
       const Device<T> our_a(a), our_b(b), our_c(c);
-      ASSERT_EQ(Api<T>::symm(this->handle_, side, fill, m, n, &alpha, our_a.get(), lda, our_b.get(), m, &beta, our_c.get(), m), kSuccess);
-      Api<T>::their_symm(&kSides[side], &kFills[fill], &m, &n, &alpha, a.data(), &lda, b.data(), &m, &beta, c.data(), &m);
+      ASSERT_EQ(Api<T>::symm(this->handle_, side, fill, m, n, &alpha, our_a.get(), lda, our_b.get(), m, &beta,
+                             our_c.get(), m),
+                kSuccess);
+      Api<T>::their_symm(&kSides[side], &kFills[fill], &m, &n, &alpha, a.data(), &lda, b.data(), &m, &beta, c.data(),
+                         &m);
       ExpectNear(our_c.Read(), c, m, "symm");
-      ASSERT_EQ(Api<T>::hemm(this->handle_, side, fill, m, n, &alpha, our_a.get(), lda, our_b.get(), m, &beta, our_c.get(), m), kSuccess);
-      Api<T>::their_hemm(&kSides[side], &kFills[fill], &m, &n, &alpha, a.data(), &lda, b.data(), &m, &beta, c.data(), &m);
+      ASSERT_EQ(Api<T>::hemm(this->handle_, side, fill, m, n, &alpha, our_a.get(), lda, our_b.get(), m, &beta,
+                             our_c.get(), m),
+                kSuccess);
+      Api<T>::their_hemm(&kSides[side], &kFills[fill], &m, &n, &alpha, a.data(), &lda, b.data(), &m, &beta, c.data(),
+                         &m);
       ExpectNear(our_c.Read(), c, 2 * m, "hemm");
     }
   }
@@ -98,18 +114,25 @@ TYPED_TEST(BlasOf, RankKUpdatesAreOpenBlasAndLeaveTheOtherTriangle) {
   const int n = 83, k = 37;
   for (int fill = 0; fill < 2; ++fill) {
     for (const bool turned : {false, true}) {
-      const int lda = turned ? k : n, adjoint = turned ? (sizeof(T) == sizeof(R) ? kT : kC) : kN, transposed = turned ? kT : kN;
+      const int lda = turned ? k : n, adjoint = turned ? (sizeof(T) == sizeof(R) ? kT : kC) : kN,
+                transposed = turned ? kT : kN;
       const auto a = Random<T>(n * k, 1), b = Random<T>(n * k, 2);
       auto c = Random<T>(n * n, 3);
       const Device<T> our_a(a), our_b(b), our_c(c);
-      ASSERT_EQ(Api<T>::syrk(this->handle_, fill, transposed, n, k, &alpha, our_a.get(), lda, &beta, our_c.get(), n), kSuccess);
+      ASSERT_EQ(Api<T>::syrk(this->handle_, fill, transposed, n, k, &alpha, our_a.get(), lda, &beta, our_c.get(), n),
+                kSuccess);
       Api<T>::their_syrk(&kFills[fill], &kOps[transposed], &n, &k, &alpha, a.data(), &lda, &beta, c.data(), &n);
       ExpectNear(our_c.Read(), c, k, "syrk");
-      ASSERT_EQ(Api<T>::herk(this->handle_, fill, adjoint, n, k, &real_alpha, our_a.get(), lda, &real_beta, our_c.get(), n), kSuccess);
+      ASSERT_EQ(
+          Api<T>::herk(this->handle_, fill, adjoint, n, k, &real_alpha, our_a.get(), lda, &real_beta, our_c.get(), n),
+          kSuccess);
       Api<T>::their_herk(&kFills[fill], &kOps[adjoint], &n, &k, &real_alpha, a.data(), &lda, &real_beta, c.data(), &n);
       ExpectNear(our_c.Read(), c, 2 * k, "herk");
-      ASSERT_EQ(Api<T>::her2k(this->handle_, fill, adjoint, n, k, &alpha, our_a.get(), lda, our_b.get(), lda, &real_beta, our_c.get(), n), kSuccess);
-      Api<T>::their_her2k(&kFills[fill], &kOps[adjoint], &n, &k, &alpha, a.data(), &lda, b.data(), &lda, &real_beta, c.data(), &n);
+      ASSERT_EQ(Api<T>::her2k(this->handle_, fill, adjoint, n, k, &alpha, our_a.get(), lda, our_b.get(), lda,
+                              &real_beta, our_c.get(), n),
+                kSuccess);
+      Api<T>::their_her2k(&kFills[fill], &kOps[adjoint], &n, &k, &alpha, a.data(), &lda, b.data(), &lda, &real_beta,
+                          c.data(), &n);
       ExpectNear(our_c.Read(), c, 4 * k, "her2k");
     }
   }
@@ -128,11 +151,16 @@ TYPED_TEST(BlasOf, TriangularMatricesAreOpenBlas) {
         auto b = Random<T>(static_cast<size_t>(ldb) * n, 2);
         const Device<T> ours(b);
         const std::string what = {kSides[side], kFills[fill], kOps[op], kDiagonals[unit]};
-        ASSERT_EQ(Api<T>::trmm(this->handle_, side, fill, op, unit, m, n, &alpha, our_a.get(), lda, ours.get(), ldb, ours.get(), ldb), kSuccess);
-        Api<T>::their_trmm(&kSides[side], &kFills[fill], &kOps[op], &kDiagonals[unit], &m, &n, &alpha, a.data(), &lda, b.data(), &ldb);
+        ASSERT_EQ(Api<T>::trmm(this->handle_, side, fill, op, unit, m, n, &alpha, our_a.get(), lda, ours.get(), ldb,
+                               ours.get(), ldb),
+                  kSuccess);
+        Api<T>::their_trmm(&kSides[side], &kFills[fill], &kOps[op], &kDiagonals[unit], &m, &n, &alpha, a.data(), &lda,
+                           b.data(), &ldb);
         ExpectNear(ours.Read(), b, size, "trmm " + what);
-        ASSERT_EQ(Api<T>::trsm(this->handle_, side, fill, op, unit, m, n, &alpha, our_a.get(), lda, ours.get(), ldb), kSuccess);
-        Api<T>::their_trsm(&kSides[side], &kFills[fill], &kOps[op], &kDiagonals[unit], &m, &n, &alpha, a.data(), &lda, b.data(), &ldb);
+        ASSERT_EQ(Api<T>::trsm(this->handle_, side, fill, op, unit, m, n, &alpha, our_a.get(), lda, ours.get(), ldb),
+                  kSuccess);
+        Api<T>::their_trsm(&kSides[side], &kFills[fill], &kOps[op], &kDiagonals[unit], &m, &n, &alpha, a.data(), &lda,
+                           b.data(), &ldb);
         ExpectNear(ours.Read(), b, 4 * size, "trsm " + what);
       }
     }
@@ -145,7 +173,8 @@ TYPED_TEST(BlasOf, SumsAndDiagonalProducts) {
   const int m = 61, n = 47;
   const auto a = Random<T>(m * n, 1), b = Random<T>(m * n, 2), x = Random<T>(2 * m, 3);
   const Device<T> our_a(a), our_b(b), our_c(std::vector<T>(m * n)), our_x(x);
-  ASSERT_EQ(Api<T>::geam(this->handle_, kT, kN, m, n, &alpha, our_a.get(), n, &beta, our_b.get(), m, our_c.get(), m), kSuccess);
+  ASSERT_EQ(Api<T>::geam(this->handle_, kT, kN, m, n, &alpha, our_a.get(), n, &beta, our_b.get(), m, our_c.get(), m),
+            kSuccess);
   std::vector<T> expected(m * n);
   for (int i = 0; i < m; ++i) {
     for (int j = 0; j < n; ++j) expected[i + j * m] = alpha * a[j + i * n] + beta * b[i + j * m];
@@ -178,17 +207,22 @@ TYPED_TEST(BlasOf, FactorsOfManyMatricesSolveAndInvert) {
   const Device<int> pivots(std::vector<int>(n * count)), info(std::vector<int>(count, -5));
   ASSERT_EQ(Api<T>::getrf(this->handle_, n, a_array.get(), n, pivots.get(), info.get(), count), kSuccess);
   EXPECT_EQ(info.Read(), (std::vector<int>{0, 0, 8}));
-  ASSERT_EQ(Api<T>::getri(this->handle_, n, a_array.get(), n, pivots.get(), inverse_array.get(), n, info.get(), 2), kSuccess);
+  ASSERT_EQ(Api<T>::getri(this->handle_, n, a_array.get(), n, pivots.get(), inverse_array.get(), n, info.get(), 2),
+            kSuccess);
   for (const int op : {kN, kT, kC}) {
     const_cast<Device<T>&>(solution).Write(b);
     int wrong = -5;
-    ASSERT_EQ(Api<T>::getrs(this->handle_, op, n, columns, a_array.get(), n, pivots.get(), solution_array.get(), n, &wrong, 2), kSuccess);
+    ASSERT_EQ(Api<T>::getrs(this->handle_, op, n, columns, a_array.get(), n, pivots.get(), solution_array.get(), n,
+                            &wrong, 2),
+              kSuccess);
     EXPECT_EQ(wrong, 0);
     const auto x = solution.Read();
     for (int i = 0; i < 2; ++i) {
       std::vector<T> product(n * columns);
-      Api<T>::their_gemm(&kOps[op], "N", &n, &columns, &n, &one, a.data() + i * n * n, &n, x.data() + i * n * columns, &n, &zero, product.data(), &n);
-      ExpectNear(product, std::vector<T>(b.begin() + i * n * columns, b.begin() + (i + 1) * n * columns), 5000, "getrs");
+      Api<T>::their_gemm(&kOps[op], "N", &n, &columns, &n, &one, a.data() + i * n * n, &n, x.data() + i * n * columns,
+                         &n, &zero, product.data(), &n);
+      ExpectNear(product, std::vector<T>(b.begin() + i * n * columns, b.begin() + (i + 1) * n * columns), 5000,
+                 "getrs");
     }
   }
   const auto inverted = inverse.Read();

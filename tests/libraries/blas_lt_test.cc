@@ -21,7 +21,8 @@ int cublasLtMatmul(void*, void*, const void*, const void*, void*, const void*, v
                    void*, void*, const void*, void*, size_t, void*);
 }
 
-constexpr int kF32 = 0, kCompute32F = 68, kTransA = 3, kEpilogue = 7, kBiasPointer = 8, kAuxPointer = 11, kAuxLd = 12, kAScale = 17;
+constexpr int kF32 = 0, kCompute32F = 68, kTransA = 3, kEpilogue = 7, kBiasPointer = 8, kAuxPointer = 11, kAuxLd = 12,
+              kAScale = 17;
 constexpr int kOrder = 1, kBatches = 5, kBatchStride = 6;
 constexpr int kM = 70, kN_ = 45, kK = 33;
 
@@ -50,7 +51,8 @@ class Lt : public Blas {
   }
   int Multiply(const Device<float>& a, const Device<float>& b, const Device<float>& d, float beta = 0) {
     const float alpha = 1;
-    return cublasLtMatmul(lt_, desc_, &alpha, a.get(), a_, b.get(), b_, &beta, d.get(), d_, d.get(), d_, nullptr, nullptr, 0, nullptr);
+    return cublasLtMatmul(lt_, desc_, &alpha, a.get(), a_, b.get(), b_, &beta, d.get(), d_, d.get(), d_, nullptr,
+                          nullptr, 0, nullptr);
   }
   static std::vector<float> Product(const std::vector<float>& a, const std::vector<float>& b) {
     std::vector<float> c(kM * kN_);
@@ -65,7 +67,8 @@ class Lt : public Blas {
 
 TEST_F(Lt, EpiloguesAddABiasAndActivate) {
   const auto a = Random<float>(kM * kK, 1), b = Random<float>(kK * kN_, 2), bias = Random<float>(kM, 3);
-  const Device<float> our_a(a), our_b(b), d(std::vector<float>(kM * kN_)), our_bias(bias), aux(std::vector<float>(kM * kN_));
+  const Device<float> our_a(a), our_b(b), d(std::vector<float>(kM * kN_)), our_bias(bias),
+      aux(std::vector<float>(kM * kN_));
   const auto plain = Product(a, b);
   Set(kBiasPointer, static_cast<const void*>(our_bias.get()));
   Set(kAuxPointer, static_cast<void*>(aux.get()));
@@ -79,7 +82,8 @@ TEST_F(Lt, EpiloguesAddABiasAndActivate) {
       if (epilogue & 4) value += bias[i % kM];
       before[i] = static_cast<float>(value);
       if (epilogue & 2) value = std::max(0.0, value);
-      if (epilogue & 32) value = 0.5 * value * (1 + std::tanh(std::sqrt(2 / M_PI) * (value + 0.044715 * value * value * value)));
+      if (epilogue & 32)
+        value = 0.5 * value * (1 + std::tanh(std::sqrt(2 / M_PI) * (value + 0.044715 * value * value * value)));
       expected[i] = static_cast<float>(value);
     }
     ExpectNear(d.Read(), expected, kK + 20, "epilogue " + std::to_string(epilogue));
@@ -128,7 +132,9 @@ TEST_F(Lt, TheHeuristicKnowsWhatMatmulDoes) {
   ASSERT_EQ(cublasLtMatmulPreferenceCreate(&preference), kSuccess);
   alignas(8) unsigned char results[96 * 2];
   int count = -1;
-  const auto ask = [&] { return cublasLtMatmulAlgoGetHeuristic(lt_, desc_, a_, b_, d_, d_, preference, 2, results, &count); };
+  const auto ask = [&] {
+    return cublasLtMatmulAlgoGetHeuristic(lt_, desc_, a_, b_, d_, d_, preference, 2, results, &count);
+  };
   ASSERT_EQ(ask(), kSuccess);
   EXPECT_EQ(count, 1);
   Set(kEpilogue, uint32_t{8 | 128});

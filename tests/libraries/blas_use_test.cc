@@ -11,7 +11,8 @@ extern "C" {
 int cublasGemmEx(Handle*, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
                  const void*, void*, int, int, int, int);
 int cublasGemmStridedBatchedEx(Handle*, int, int, int, int, int, const void*, const void*, int, int, long long,
-                               const void*, int, int, long long, const void*, void*, int, int, long long, int, int, int);
+                               const void*, int, int, long long, const void*, void*, int, int, long long, int, int,
+                               int);
 int cublasGetVersion_v2(Handle*, int*);
 const char* cublasGetStatusName(int);
 int cublasSgelsBatched();
@@ -64,10 +65,13 @@ TEST_F(Blas, GemmExTakesHalvesAndBytes) {
   const float one = 1, zero = 0;
   const uint16_t half_one = Half(1), half_zero = 0;
   const int int_one = 1, int_zero = 0;
-  const auto multiply = [&](int type, const void* a, const void* b, void* c, int c_type, int compute, const void* alpha, const void* beta) {
-    return cublasGemmEx(handle_, kN, kN, Integral::kM, Integral::kN_, Integral::kK, alpha, a, type, Integral::kM, b, type, Integral::kK, beta, c, c_type, Integral::kM, compute, -1);
+  const auto multiply = [&](int type, const void* a, const void* b, void* c, int c_type, int compute, const void* alpha,
+                            const void* beta) {
+    return cublasGemmEx(handle_, kN, kN, Integral::kM, Integral::kN_, Integral::kK, alpha, a, type, Integral::kM, b,
+                        type, Integral::kK, beta, c, c_type, Integral::kM, compute, -1);
   };
-  const Device<uint16_t> half_a(Encode(p.a, Half)), half_b(Encode(p.b, Half)), brain_a(Encode(p.a, Brain)), brain_b(Encode(p.b, Brain)), half_c(std::vector<uint16_t>(p.c.size()));
+  const Device<uint16_t> half_a(Encode(p.a, Half)), half_b(Encode(p.b, Half)), brain_a(Encode(p.a, Brain)),
+      brain_b(Encode(p.b, Brain)), half_c(std::vector<uint16_t>(p.c.size()));
   const auto byte = +[](int value) { return static_cast<int8_t>(value); };
   const Device<int8_t> byte_a(Encode(p.a, byte)), byte_b(Encode(p.b, byte));
   const Device<float> c(std::vector<float>(p.c.size()));
@@ -75,7 +79,8 @@ TEST_F(Blas, GemmExTakesHalvesAndBytes) {
   const std::vector<float> exact(p.c.begin(), p.c.end());
   ASSERT_EQ(multiply(kF16, half_a.get(), half_b.get(), c.get(), kF32, kCompute32F, &one, &zero), kSuccess);
   EXPECT_EQ(c.Read(), exact);
-  ASSERT_EQ(multiply(kF16, half_a.get(), half_b.get(), half_c.get(), kF16, kCompute16F, &half_one, &half_zero), kSuccess);
+  ASSERT_EQ(multiply(kF16, half_a.get(), half_b.get(), half_c.get(), kF16, kCompute16F, &half_one, &half_zero),
+            kSuccess);
   EXPECT_EQ(half_c.Read(), Encode(p.c, Half));
   ASSERT_EQ(multiply(kBF16, brain_a.get(), brain_b.get(), c.get(), kF32, kCompute32F, &one, &zero), kSuccess);
   EXPECT_EQ(c.Read(), exact);
@@ -136,7 +141,8 @@ TEST_F(Blas, ACapturedStreamRecordsTheCalls) {
   ASSERT_EQ(cublasSetStream_v2(handle_, stream), kSuccess);
   ASSERT_EQ(cuda::cuStreamBeginCapture_v2(stream, 2), 0);
   ASSERT_EQ(Api<float>::trsm(handle_, 0, 0, kN, 0, n, n, &one, our_a.get(), n, our_b.get(), n), kSuccess);
-  ASSERT_EQ(Api<float>::trmm(handle_, 0, 0, kN, 0, n, n, &one, our_a.get(), n, our_b.get(), n, our_b.get(), n), kSuccess);
+  ASSERT_EQ(Api<float>::trmm(handle_, 0, 0, kN, 0, n, n, &one, our_a.get(), n, our_b.get(), n, our_b.get(), n),
+            kSuccess);
   ASSERT_EQ(cuda::cuStreamEndCapture(stream, &graph), 0);
   EXPECT_EQ(our_b.Read(), b);  // nothing has run
   ASSERT_EQ(cuda::cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
@@ -167,7 +173,9 @@ TEST_F(Blas, ThreadsWithHandlesOfTheirOwnDisturbNobody) {
       for (const double value : x) expected += value * value;
       for (int i = 0; i < 20; ++i) {
         double norm = 0;
-        if (Api<double>::nrm2(handle, 20000, ours.get(), 1, &norm) != kSuccess || std::abs(norm - std::sqrt(expected)) > 1e-9) ++wrong;
+        if (Api<double>::nrm2(handle, 20000, ours.get(), 1, &norm) != kSuccess ||
+            std::abs(norm - std::sqrt(expected)) > 1e-9)
+          ++wrong;
       }
       cublasDestroy_v2(handle);
     });
