@@ -135,6 +135,7 @@ unsigned int la_objopen(link_map* object, Lmid_t, uintptr_t*) {
 uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned int, uintptr_t*, uintptr_t*, unsigned int*, const char* name) {
   using namespace tutti::keep_ptx;
   const uintptr_t original = symbol->st_value;
+  if (!options_are_added) return original;
   constexpr auto kEach = std::make_index_sequence<kPlaces>();
   if (std::strcmp(name, "nvrtcCompileProgram") == 0) {
     const size_t place = PlaceOf(compile_originals, original);
