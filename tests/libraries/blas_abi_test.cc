@@ -1,4 +1,5 @@
-// Compares our header with the toolkit's: every enumeration's value, and the sizes of what programs allocate themselves.
+// Compares our header with the toolkit's: every enumeration's value, and the sizes of what programs allocate
+// themselves.
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <gtest/gtest.h>

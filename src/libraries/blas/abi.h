@@ -1,5 +1,6 @@
-// The ABI of cuBLAS, as its documentation has it: values of enumerations, layouts. Enumerations are plain ints: a program
-// may pass any number. tests/libraries/blas_abi_test.cc compares them with the toolkit's headers if those are installed.
+// The ABI of cuBLAS, as its documentation has it: values of enumerations, layouts. Enumerations are plain ints: a
+// program may pass any number. tests/libraries/blas_abi_test.cc compares them with the toolkit's headers if those are
+// installed.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 // is stored concerns the copying alone.
 //
 // In the inner loop a thread holds kTogether sums: an element of A, which is one load for all lanes, is used for each of
-// them, and those of B are the same for all lanes, read 16 bytes at a time since each read has a check of its own. More
+// them. Those of B are the same for all lanes, and read 16 bytes at a time since each read has a check of its own. More
 // sums than that, and the compiler keeps them in memory; a deeper piece does not fit into the first-level cache.
 #include "libraries/blas/element.cuh"
 
@@ -19,6 +19,10 @@ template <typename T>
 constexpr int kAtATime = 16 / sizeof(T);
 template <typename T>
 constexpr int kTogether = 32 / sizeof(T);
+// How the piece of B lies in shared memory: 16 bytes that are read together are of a row, and of one element of A; or of a
+// column, for types of which fewer fit into them.
+template <typename T>
+constexpr bool kByRows = sizeof(T) == 4;
 
 #define SHARED_ADDRESS(pointer) \
   static_cast<unsigned>(reinterpret_cast<uintptr_t>((__attribute__((address_space(3))) void*)(pointer)))
@@ -77,12 +81,28 @@ __device__ T Shaped(const Operand& x, const void* data, int64_t start, int64_t r
 }
 
 // Copies a rectangle of what is stored, from (down, across). Columns of it are contiguous, so lanes go down.
-template <typename T, Type kType, int kHeight, int kWidth>
+// Which element a thread takes in each round is a constant and the thread's own number: then lanes are seen to be neighbours.
+template <typename T, Type kType, int kThreads, int kHeight, int kWidth>
 __device__ __forceinline__ void CopyRectangle(const Operand& x, const void* data, int64_t start, int64_t down,
                                               int64_t down_end, int64_t across, int64_t across_end, T* to, int to_down,
                                               int to_across) {
-  for (int i = threadIdx.x; i < kHeight * kWidth; i += blockDim.x) {
-    const int d = i % kHeight, c = i / kHeight;
+  const int t = threadIdx.x;
+  constexpr int kTall = kHeight % kThreads == 0 ? kHeight / kThreads : 0;  // rounds of a column, if it takes some
+  constexpr int kFlat = kThreads % kHeight == 0 ? kThreads / kHeight : 0;  // columns of a round
+#pragma unroll 4
+  for (int round = 0; round < (kHeight * kWidth + kThreads - 1) / kThreads; ++round) {
+    int d, c;
+    if constexpr (kTall > 0) {
+      d = t + round % kTall * kThreads;
+      c = round / kTall;
+    } else if constexpr (kFlat > 0) {
+      d = t % kHeight;
+      c = t / kHeight + round * kFlat;
+    } else {
+      d = (t + round * kThreads) % kHeight;
+      c = (t + round * kThreads) / kHeight;
+    }
+    if (kHeight * kWidth % kThreads != 0 && c >= kWidth) continue;
     T value = Zero<T>();
     if (down + d < down_end && across + c < across_end)
       value = LoadAs<T>(data, start + down + d + (across + c) * x.ld, kType);
@@ -90,19 +110,19 @@ __device__ __forceinline__ void CopyRectangle(const Operand& x, const void* data
   }
 }
 
-template <typename T, Type kType, int kHeight, int kWidth>
+template <typename T, Type kType, int kThreads, int kHeight, int kWidth>
 __device__ __forceinline__ void CopyGeneral(const Operand& x, const void* data, int64_t start, int64_t row,
                                             int64_t rows, int64_t column, int64_t columns, T* to, int to_row,
                                             int to_column) {
   if (x.transposed)
-    CopyRectangle<T, kType, kWidth, kHeight>(x, data, start, column, columns, row, rows, to, to_column, to_row);
+    CopyRectangle<T, kType, kThreads, kWidth, kHeight>(x, data, start, column, columns, row, rows, to, to_column, to_row);
   else
-    CopyRectangle<T, kType, kHeight, kWidth>(x, data, start, row, rows, column, columns, to, to_row, to_column);
+    CopyRectangle<T, kType, kThreads, kHeight, kWidth>(x, data, start, row, rows, column, columns, to, to_row, to_column);
 }
 
 // Copies kHeight x kWidth elements of `x` as it is used, from (row, column); outside of rows x columns they are zero.
 // Element (i, j) goes to to[i * to_row + j * to_column].
-template <typename T, int kHeight, int kWidth>
+template <typename T, int kThreads, int kHeight, int kWidth>
 __device__ __forceinline__ void Copy(const Operand& x, const void* data, int64_t start, int64_t row, int64_t rows,
                                      int64_t column, int64_t columns, T* to, int to_row, int to_column) {
   if (x.shape != Shape::kGeneral) {
@@ -114,7 +134,7 @@ __device__ __forceinline__ void Copy(const Operand& x, const void* data, int64_t
     return;
   }
 #define COPY(type) \
-  CopyGeneral<T, type, kHeight, kWidth>(x, data, start, row, rows, column, columns, to, to_row, to_column)
+  CopyGeneral<T, type, kThreads, kHeight, kWidth>(x, data, start, row, rows, column, columns, to, to_row, to_column)
   if constexpr (sizeof(T) > 4) {
     COPY(Type::kF64);
   } else if constexpr (Traits<T>::kFraction) {
@@ -178,8 +198,9 @@ __device__ __forceinline__ void Product(const GemmTask& task, int64_t batch, int
   T sums[kGemmColumns];
   for (int j = 0; j < kGemmColumns; ++j) sums[j] = Zero<T>();
   for (int64_t depth = 0; depth < task.k; depth += kDepth<T>) {
-    Copy<T, kRows, kDepth<T>>(task.a, a, a_start, row0, task.m, depth, task.k, a_piece, 1, kRows);
-    Copy<T, kDepth<T>, kGemmColumns>(task.b, b, b_start, depth, task.k, column0, task.n, b_piece, kGemmColumns, 1);
+    Copy<T, kRows, kRows, kDepth<T>>(task.a, a, a_start, row0, task.m, depth, task.k, a_piece, 1, kRows);
+    Copy<T, kRows, kDepth<T>, kGemmColumns>(task.b, b, b_start, depth, task.k, column0, task.n, b_piece,
+                                     kByRows<T> ? kGemmColumns : 1, kByRows<T> ? 1 : kDepth<T>);
     __syncthreads();
 #pragma unroll
     for (int first = 0; first < kGemmColumns; first += kTogether<T>) {
@@ -187,15 +208,31 @@ __device__ __forceinline__ void Product(const GemmTask& task, int64_t batch, int
       T sum[kTogether<T>];
 #pragma unroll
       for (int j = 0; j < kTogether<T>; ++j) sum[j] = sums[first + j];
+      if constexpr (kByRows<T>) {
 #pragma unroll 2
-      for (int p = 0; p < kDepth<T>; ++p) {
-        const T x = a_piece[p * kRows + t];
+        for (int p = 0; p < kDepth<T>; ++p) {
+          const T x = a_piece[p * kRows + t];
 #pragma unroll
-        for (int j = 0; j < kTogether<T>; j += kAtATime<T>) {
-          T y[kAtATime<T>];
-          Load16(&b_piece[p * kGemmColumns + first + j], y);
+          for (int j = 0; j < kTogether<T>; j += kAtATime<T>) {
+            T y[kAtATime<T>];
+            Load16(&b_piece[p * kGemmColumns + first + j], y);
 #pragma unroll
-          for (int i = 0; i < kAtATime<T>; ++i) sum[j + i] = MultiplyAdd(x, y[i], sum[j + i]);
+            for (int i = 0; i < kAtATime<T>; ++i) sum[j + i] = MultiplyAdd(x, y[i], sum[j + i]);
+          }
+        }
+      } else {
+#pragma unroll 1
+        for (int p = 0; p < kDepth<T>; p += kAtATime<T>) {
+          T x[kAtATime<T>];
+#pragma unroll
+          for (int i = 0; i < kAtATime<T>; ++i) x[i] = a_piece[(p + i) * kRows + t];
+#pragma unroll
+          for (int j = 0; j < kTogether<T>; ++j) {
+            T y[kAtATime<T>];
+            Load16(&b_piece[(first + j) * kDepth<T> + p], y);
+#pragma unroll
+            for (int i = 0; i < kAtATime<T>; ++i) sum[j] = MultiplyAdd(x[i], y[i], sum[j]);
+          }
         }
       }
 #pragma unroll

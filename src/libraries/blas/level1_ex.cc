@@ -1,5 +1,5 @@
-// Level 1 with types as arguments, where all elements have one type; and dot products of halves, which are products of a row
-// and a column.
+// Level 1 with types as arguments, where all elements have one type; and dot products of halves, which are products of
+// a row and a column.
 #include "libraries/blas/data_types.h"
 #include "libraries/blas/gemm.h"
 #include "libraries/blas/handle.h"

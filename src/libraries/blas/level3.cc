@@ -1,5 +1,5 @@
-// Level 3 with one matrix of each kind: all of it is products of matrices of which the shape, or the part that is written,
-// differs.
+// Level 3 with one matrix of each kind: all of it is products of matrices of which the shape, or the part that is
+// written, differs.
 #include "libraries/blas/gemm.h"
 #include "libraries/blas/handle.h"
 #include "libraries/common/stream_memory.h"

@@ -1,5 +1,5 @@
-// The descriptors of cublasLt. Programs may keep them in memory of their own, of the size that the ABI gives, and fill them
-// by cublasLt...Init: so they are plain data, and nothing in them is trusted when they are used.
+// The descriptors of cublasLt. Programs may keep them in memory of their own, of the size that the ABI gives, and fill
+// them by cublasLt...Init: so they are plain data, and nothing in them is trusted when they are used.
 #pragma once
 
 #include <cstddef>

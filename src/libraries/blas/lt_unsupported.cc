@@ -1,5 +1,5 @@
-// The functions that the library has by name only, so that programs which are linked with them start. They read none of their
-// arguments, which can be anything.
+// The functions that the library has by name only, so that programs which are linked with them start. They read none
+// of their arguments, which can be anything.
 #include "libraries/blas/abi.h"
 #include "libraries/common/unsupported.h"
 

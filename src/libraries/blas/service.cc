@@ -129,8 +129,8 @@ BLAS_EXPORT cublasGetFixedPointEmulationMantissaBitCountPointer(Handle* handle, 
   return kSuccess;
 }
 
-// cuSOLVER calls it for each handle of its own, and does nothing without it. What it sets is not documented, and there is
-// nothing here to set.
+// cuSOLVER calls it for each handle of its own, and does nothing without it. What it sets is not documented, and there
+// is nothing here to set.
 BLAS_EXPORT cublasSetEnvironmentMode() { return kSuccess; }
 
 // The library logs nothing.

@@ -1,5 +1,6 @@
 // What kernels of libcublas get: one structure each, by value. Shared by the device code (*.cu) and the functions that
-// launch it. Addresses in them come from the program, as they would in a kernel of its own: the device checks each access.
+// launch it. Addresses in them come from the program, as they would in a kernel of its own: the device checks each
+// access.
 #pragma once
 
 #include <cstdint>

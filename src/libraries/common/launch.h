@@ -14,8 +14,8 @@ struct Grid {
 // The most blocks along x, and along y and z, that a launch takes; kernels loop over the rest.
 inline constexpr int64_t kMostBlocksX = 0x7fffffff, kMostBlocks = 65535;
 
-// Launches in the current context's `stream`. The arguments must have exactly the types of the kernel's parameters: most
-// kernels take one structure from a header that they share with their caller. Returns what the driver says.
+// Launches in the current context's `stream`. The arguments must have exactly the types of the kernel's parameters:
+// most kernels take one structure from a header that they share with their caller. Returns what the driver says.
 template <typename... Arguments>
 CUresult Launch(Kernel& kernel, CUstream stream, Grid grid, Grid block, Arguments... arguments) {
   CUfunction function = nullptr;
