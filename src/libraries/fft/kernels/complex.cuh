@@ -1,0 +1,38 @@
+// Complex numbers as cuFFT lays them out: real part, imaginary part, aligned as a whole, so that a lane's access is one
+// of two components (and 32 lanes in a row are whole vectors, compiler/widen/memory/pieces.h).
+#pragma once
+
+namespace fft {
+
+template <typename T>
+struct alignas(2 * sizeof(T)) Complex {
+  T x, y;
+};
+
+template <typename T>
+__device__ inline Complex<T> operator+(Complex<T> a, Complex<T> b) {
+  return {a.x + b.x, a.y + b.y};
+}
+template <typename T>
+__device__ inline Complex<T> operator-(Complex<T> a, Complex<T> b) {
+  return {a.x - b.x, a.y - b.y};
+}
+template <typename T>
+__device__ inline Complex<T> operator*(Complex<T> a, Complex<T> b) {
+  return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
+}
+template <typename T>
+__device__ inline Complex<T> operator*(T factor, Complex<T> a) {
+  return {factor * a.x, factor * a.y};
+}
+template <typename T>
+__device__ inline Complex<T> Conjugate(Complex<T> a) {
+  return {a.x, -a.y};
+}
+// -i a
+template <typename T>
+__device__ inline Complex<T> TimesMinusI(Complex<T> a) {
+  return {a.y, -a.x};
+}
+
+}  // namespace fft

@@ -1,0 +1,4 @@
+// float
+#define FFT_TYPE float
+#include "libraries/fft/kernels/others.cuh"
+#include "libraries/fft/kernels/passes.cuh"

@@ -1,0 +1,3 @@
+#include "libraries/fft/abi.h"
+
+int tutti::fft::FftVersion() { return FFT_VERSION; }
