@@ -16,10 +16,9 @@ struct Signs {
   int in = 1, out = 1;
 };
 
-// One pass, with radix `radix` after passes whose radices have the product `done`.
-bool AddPass(const Axis& axis, unsigned radix, uint64_t done, Signs signs, const Operand& from, const Operand& to,
+// The step of one or all passes.
+bool AddPass(const Axis& axis, std::optional<Step> step, Signs signs, const Operand& from, const Operand& to,
              Output& output) {
-  auto step = MakePass(radix, axis.n / done / radix, axis.inner * done, axis.outer, output.tables);
   if (!step) return false;
   auto& arguments = std::get<PassArguments>(step->arguments);
   arguments.in_sign = signs.in;
@@ -33,13 +32,23 @@ bool AddPass(const Axis& axis, unsigned radix, uint64_t done, Signs signs, const
 }
 
 void AddPasses(const Axis& axis, const Form& form, Output& output, std::vector<Operation>& operations) {
+  if (axis.inner == 1 && HasWhole(axis.n, output.is_double)) {
+    operations.push_back({form, true, [=, &output](const Operand& from, const Operand& to) {
+                            const int sign = axis.is_inverse ? -1 : 1;
+                            return AddPass(axis, MakeWhole(axis.n, axis.outer, output.tables), {sign, sign}, from, to,
+                                           output);
+                          }});
+    return;
+  }
   const std::vector<unsigned> radices = Radices(axis.n);
   uint64_t done = 1;
   for (size_t i = 0; i < radices.size(); ++i) {
     const bool is_last = i + 1 == radices.size();
     const Signs signs{axis.is_inverse && i == 0 ? -1 : 1, axis.is_inverse && is_last ? -1 : 1};
     operations.push_back({form, is_last, [=, radix = radices[i], &output](const Operand& from, const Operand& to) {
-                            return AddPass(axis, radix, done, signs, from, to, output);
+                            auto step =
+                                MakePass(radix, axis.n / done / radix, axis.inner * done, axis.outer, output.tables);
+                            return AddPass(axis, std::move(step), signs, from, to, output);
                           }});
     done *= radices[i];
   }
@@ -108,8 +117,7 @@ class Bluestein {
     AddPasses(axis, {}, output_, operations);
     for (const Operation& operation : operations) {
       Operand to = at;
-      if (!operation.works_in_place)
-        to.place = at.place == Place::kScratch ? Place::kSecondScratch : Place::kScratch;
+      if (!operation.works_in_place) to.place = at.place == Place::kScratch ? Place::kSecondScratch : Place::kScratch;
       if (!operation.emit(at, to)) return false;
       at = to;
     }

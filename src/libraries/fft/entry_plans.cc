@@ -94,7 +94,9 @@ FFT_EXPORT cufftCreate(FftHandle* handle) {
   });
 }
 
-FFT_EXPORT cufftPlan1d(FftHandle* plan, int nx, int type, int batch) { return NewPlan(plan, Dense<1>({nx}, type, batch)); }
+FFT_EXPORT cufftPlan1d(FftHandle* plan, int nx, int type, int batch) {
+  return NewPlan(plan, Dense<1>({nx}, type, batch));
+}
 FFT_EXPORT cufftPlan2d(FftHandle* plan, int nx, int ny, int type) { return NewPlan(plan, Dense<2>({nx, ny}, type)); }
 FFT_EXPORT cufftPlan3d(FftHandle* plan, int nx, int ny, int nz, int type) {
   return NewPlan(plan, Dense<3>({nx, ny, nz}, type));

@@ -2,13 +2,13 @@
 #include "libraries/common/unsupported.h"
 #include "libraries/fft/entry.h"
 
-#define FFT_UNSUPPORTED(name)                                     \
-  FFT_EXPORT name() {                                             \
-    static constinit std::atomic<bool> said = false;              \
-    return tutti::fft::Guarded([] {                               \
-      tutti::libraries::SayUnsupported(#name, said);              \
-      return tutti::fft::FftResult::kNotSupported;                \
-    });                                                           \
+#define FFT_UNSUPPORTED(name)                        \
+  FFT_EXPORT name() {                                \
+    static constinit std::atomic<bool> said = false; \
+    return tutti::fft::Guarded([] {                  \
+      tutti::libraries::SayUnsupported(#name, said); \
+      return tutti::fft::FftResult::kNotSupported;   \
+    });                                              \
   }
 #include "libraries/fft/unsupported.def"
 

@@ -19,17 +19,14 @@ FFT_EXPORT cufftGetSize(FftHandle plan, size_t* work_bytes) {
 }
 
 FFT_EXPORT cufftDestroy(FftHandle plan) {
-  return Guarded([&] {
-    return plan == kNullPlan || RemovePlan(plan) ? FftResult::kSuccess : FftResult::kInvalidPlan;
-  });
+  return Guarded([&] { return plan == kNullPlan || RemovePlan(plan) ? FftResult::kSuccess : FftResult::kInvalidPlan; });
 }
 
 namespace {
 
 int Execute(FftHandle plan, Kind kind, bool is_double, const void* in, void* out, int direction = kForward) {
-  return WithPlan(plan, [&](Plan& found) {
-    return found.Execute(kind, is_double, AddressOf(in), AddressOf(out), direction);
-  });
+  return WithPlan(
+      plan, [&](Plan& found) { return found.Execute(kind, is_double, AddressOf(in), AddressOf(out), direction); });
 }
 
 }  // namespace

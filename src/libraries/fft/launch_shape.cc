@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "libraries/fft/factors.h"
 
@@ -15,6 +16,9 @@ constexpr uint64_t kMaxCount = (uint64_t{1} << 31) - 1;
 // A block costs the device about as much as a thousand elements, and others wait while it runs: some microseconds of
 // work each, and, where that allows it, enough of them to keep 16 SMs busy.
 constexpr uint64_t kMinBlockElements = 2048, kMaxBlockElements = 65536, kWantedBlocks = 64;
+
+// The shared memory of a block holds the largest one's 32 KiB.
+constexpr uint64_t kSmallestWhole = 64, kLargestWhole = 4096;
 
 // At least three of four lanes are busy if 32 of them at a time run along this many elements.
 bool IsWorthRows(uint64_t length) {
@@ -66,6 +70,20 @@ std::optional<Step> MakePass(unsigned radix, uint64_t m, uint64_t s, uint64_t ou
   if (!Divide(rows, length, radix, arguments.common, step.blocks)) return std::nullopt;
   step.kernel = fmt::format("pass_{}_{}", radix, lanes);
   if (m != 1) step.table = tables.Pass(radix, m);
+  step.arguments = arguments;
+  return step;
+}
+
+bool HasWhole(uint64_t n, bool is_double) {
+  return std::has_single_bit(n) && n >= kSmallestWhole && n <= (is_double ? kLargestWhole / 2 : kLargestWhole);
+}
+
+std::optional<Step> MakeWhole(uint64_t n, uint64_t rows, Tables& tables) {
+  Step step;
+  PassArguments arguments;
+  if (!Divide(rows, kLanes, static_cast<unsigned>(n / kLanes), arguments.common, step.blocks)) return std::nullopt;
+  step.kernel = fmt::format("whole_{}", n);
+  step.table = tables.Whole(n);
   step.arguments = arguments;
   return step;
 }

@@ -15,4 +15,8 @@ bool Divide(uint64_t rows, uint64_t length, unsigned elements_per_lane, CommonAr
 // they are too large.
 std::optional<Step> MakePass(unsigned radix, uint64_t m, uint64_t s, uint64_t outer, Tables& tables);
 
+// Whether there is a kernel for all passes of rows of n elements (kernels/whole.cuh).
+bool HasWhole(uint64_t n, bool is_double);
+std::optional<Step> MakeWhole(uint64_t n, uint64_t rows, Tables& tables);
+
 }  // namespace tutti::fft

@@ -21,8 +21,14 @@ constexpr uint64_t kShortRow = 16;
 class Builder {
  public:
   Builder(const Problem& problem, Way way, Tables& tables, Steps& steps)
-      : problem_(problem), way_(way), steps_(steps), output_{steps, tables}, last_(problem.last()),
-        width_(last_ / 2 + 1), in_extents_(problem.InExtents()), out_extents_(problem.OutExtents()),
+      : problem_(problem),
+        way_(way),
+        steps_(steps),
+        output_{steps, tables, problem.is_double},
+        last_(problem.last()),
+        width_(last_ / 2 + 1),
+        in_extents_(problem.InExtents()),
+        out_extents_(problem.OutExtents()),
         in_(WithDefault(problem.in, in_extents_, problem.kind == Kind::kRealToComplex)),
         out_(WithDefault(problem.out, out_extents_, problem.kind == Kind::kComplexToReal)) {}
 
@@ -95,7 +101,8 @@ class Builder {
 
   // Copies all elements with indices below `extents`; in the work area, from rows of one pitch to rows of another.
   void Copy(const char* kernel, const Extents& extents, uint64_t from_pitch, uint64_t to_pitch, const Form& to) {
-    operations_.push_back({to, operations_.empty() && to.out_pitch == from_.in_pitch, [=, this](const Operand& from, const Operand& target) {
+    operations_.push_back({to, operations_.empty() && to.out_pitch == from_.in_pitch,
+                           [=, this](const Operand& from, const Operand& target) {
                              return EmitCopy(kernel, extents, from.place == Place::kIn ? in_ : Dense(from_pitch),
                                              target.place == Place::kOut ? out_ : Dense(to_pitch), from, target);
                            }});

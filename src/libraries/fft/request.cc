@@ -19,9 +19,12 @@ bool Is16Bits(int type) {
 
 FftResult ReadType(int type, Kind* kind, bool* is_double) {
   switch (type) {
-    case kC2C: case kZ2Z: *kind = Kind::kComplex; break;
-    case kR2C: case kD2Z: *kind = Kind::kRealToComplex; break;
-    case kC2R: case kZ2D: *kind = Kind::kComplexToReal; break;
+    case kC2C:
+    case kZ2Z: *kind = Kind::kComplex; break;
+    case kR2C:
+    case kD2Z: *kind = Kind::kRealToComplex; break;
+    case kC2R:
+    case kZ2D: *kind = Kind::kComplexToReal; break;
     default: return FftResult::kInvalidType;
   }
   *is_double = type >= kZ2Z;
@@ -58,9 +61,10 @@ FftResult TypeOfData(int in, int out, int execution, int* type) {
   struct Row {
     int in, out, execution, type;
   };
-  static constexpr Row kRows[] = {{kComplex32, kComplex32, kComplex32, kC2C}, {kReal32, kComplex32, kComplex32, kR2C},
-                                  {kComplex32, kReal32, kComplex32, kC2R},    {kComplex64, kComplex64, kComplex64, kZ2Z},
-                                  {kReal64, kComplex64, kComplex64, kD2Z},    {kComplex64, kReal64, kComplex64, kZ2D}};
+  static constexpr Row kRows[] = {
+      {kComplex32, kComplex32, kComplex32, kC2C}, {kReal32, kComplex32, kComplex32, kR2C},
+      {kComplex32, kReal32, kComplex32, kC2R},    {kComplex64, kComplex64, kComplex64, kZ2Z},
+      {kReal64, kComplex64, kComplex64, kD2Z},    {kComplex64, kReal64, kComplex64, kZ2D}};
   for (const Row& row : kRows) {
     if (row.in != in || row.out != out || row.execution != execution) continue;
     *type = row.type;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "libraries/fft/factors.h"
+
 namespace tutti::fft {
 namespace {
 
@@ -53,6 +55,52 @@ void Transform(std::vector<std::complex<double>>& a) {
   }
 }
 
+template <typename T>
+std::complex<T> Rounded(Number x) {
+  return {static_cast<T>(x.real()), static_cast<T>(x.imag())};
+}
+
+template <typename T>
+void ComputePass(uint64_t radix, uint64_t m, std::complex<T>* table) {
+  const Roots roots(radix * m);
+  for (uint64_t k = 1; k < radix; ++k) {
+    for (uint64_t p = 0; p < m; ++p) table[(k - 1) * m + p] = Rounded<T>(roots(k * p));
+  }
+}
+
+// Of kernels/whole.cuh.
+struct WholePasses {
+  explicit WholePasses(uint64_t n) {
+    const std::vector<unsigned> radices = Radices(n);
+    first = radices[0];
+    m = n / first;
+    second = radices[1];
+    second_m = m / second;
+  }
+  uint64_t first_elements() const { return (first - 1) * ((m + kLanes - 1) / kLanes * kLanes); }
+  uint64_t second_elements() const { return second_m == 1 ? 0 : (second - 1) * second_m; }
+
+  static constexpr uint64_t kLanes = 32;
+  uint64_t first, m, second, second_m;
+};
+
+template <typename T>
+void ComputeWhole(uint64_t n, std::complex<T>* table) {
+  const WholePasses passes(n);
+  const Roots roots(n);
+  constexpr uint64_t kLanes = WholePasses::kLanes;
+  auto* const numbers = reinterpret_cast<T*>(table);  // as the standard allows for arrays of complex numbers
+  for (uint64_t p = 0; p < passes.m; ++p) {
+    for (uint64_t k = 1; k < passes.first; ++k) {
+      T* const at = numbers + 2 * kLanes * (p / kLanes * (passes.first - 1) + k - 1) + p % kLanes;
+      const std::complex<T> root = Rounded<T>(roots(k * p));
+      at[0] = root.real();
+      at[kLanes] = root.imag();
+    }
+  }
+  if (passes.second_m != 1) ComputePass(passes.second, passes.second_m, table + passes.first_elements());
+}
+
 // exp(-pi i k k / n) for k < n, from the exact remainder of k k.
 template <typename Take>
 void ForChirp(uint64_t n, Take take) {
@@ -82,6 +130,10 @@ uint64_t Tables::Add(const Key& key, uint64_t elements) {
 }
 
 uint64_t Tables::Pass(unsigned radix, uint64_t m) { return Add({Of::kPass, radix, m}, (radix - 1) * m); }
+uint64_t Tables::Whole(uint64_t n) {
+  const WholePasses passes(n);
+  return Add({Of::kWhole, n, 0}, passes.first_elements() + passes.second_elements());
+}
 uint64_t Tables::Half(uint64_t n) { return Add({Of::kHalf, n, 0}, n / 4 + 1); }
 uint64_t Tables::Chirp(uint64_t n) { return Add({Of::kChirp, n, 0}, n); }
 uint64_t Tables::ScaledChirp(uint64_t n, uint64_t m) { return Add({Of::kScaledChirp, n, m}, n); }
@@ -90,18 +142,13 @@ uint64_t Tables::ChirpSpectrum(uint64_t n, uint64_t m) { return Add({Of::kChirpS
 template <typename T>
 std::vector<std::complex<T>> Tables::Compute() const {
   std::vector<std::complex<T>> all(elements_);
-  const auto rounded = [](Number x) { return std::complex<T>(static_cast<T>(x.real()), static_cast<T>(x.imag())); };
+  const auto rounded = [](Number x) { return Rounded<T>(x); };
   for (const auto& [key, place] : places_) {
     const auto [of, a, b] = key;
     std::complex<T>* table = all.data() + place;
     switch (of) {
-      case Of::kPass: {
-        const Roots roots(a * b);
-        for (uint64_t k = 1; k < a; ++k) {
-          for (uint64_t p = 0; p < b; ++p) table[(k - 1) * b + p] = rounded(roots(k * p));
-        }
-        break;
-      }
+      case Of::kPass: ComputePass(a, b, table); break;
+      case Of::kWhole: ComputeWhole(a, table); break;
       case Of::kHalf: {
         const Roots roots(a);
         for (uint64_t k = 0; k <= a / 4; ++k) table[k] = rounded(roots(k));

@@ -14,6 +14,10 @@ class Tables {
   // Each returns the table's place in elements from the start; equal tables are there once.
   // exp(-2 pi i k p / (radix m)), for k = 1 to radix - 1 and all p < m.
   uint64_t Pass(unsigned radix, uint64_t m);
+  // What kernels/whole.cuh reads for n, whose passes are Radices(n). The first pass's by 32 values of p at a time, for each
+  // k their real and then their imaginary parts, so that they are read in their order; then the second one's, if there is
+  // a third, as above.
+  uint64_t Whole(uint64_t n);
   // exp(-2 pi i k / n), for k <= n / 4.
   uint64_t Half(uint64_t n);
   // Bluestein's: c[k] = exp(-pi i k k / n) for k < n; c / m; and the transform of length m of conj(c), around 0.
@@ -27,7 +31,7 @@ class Tables {
   std::vector<std::complex<T>> Compute() const;
 
  private:
-  enum class Of : uint8_t { kPass, kHalf, kChirp, kScaledChirp, kChirpSpectrum };
+  enum class Of : uint8_t { kPass, kWhole, kHalf, kChirp, kScaledChirp, kChirpSpectrum };
   using Key = std::tuple<Of, uint64_t, uint64_t>;
   uint64_t Add(const Key& key, uint64_t elements);
 

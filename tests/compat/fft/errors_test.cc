@@ -92,9 +92,9 @@ TEST_F(FftErrorsTest, WhatIsThereByNameOnlySaysSo) {
   EXPECT_EQ(cufftXtMakePlanMany(plan, 1, &n, nullptr, 1, 8, kComplexHalf, nullptr, 1, 8, kComplexHalf, 1, nullptr,
                                 kComplexHalf),
             kNotSupported);
-  EXPECT_EQ(cufftXtMakePlanMany(plan, 1, &n, nullptr, 1, 8, kRealFloat, nullptr, 1, 8, kRealFloat, 1, nullptr,
-                                kComplexFloat),
-            kInvalidType);
+  EXPECT_EQ(
+      cufftXtMakePlanMany(plan, 1, &n, nullptr, 1, 8, kRealFloat, nullptr, 1, 8, kRealFloat, 1, nullptr, kComplexFloat),
+      kInvalidType);
   EXPECT_EQ(cufftDestroy(plan), kSuccess);
 }
 

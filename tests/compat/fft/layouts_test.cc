@@ -30,7 +30,8 @@ TEST_F(FftLayoutsTest, GapsBetweenElementsRowsAndTransformsStay) {
   for (const int type : kTypes) {
     for (const auto& n : std::vector<std::vector<int>>{{8}, {9}, {100}, {6, 10}, {7, 5}, {4, 3, 6}, {3, 4, 5}, {37}}) {
       for (const auto& [in_stride, out_stride, more] : {std::tuple(1, 1, 3), {2, 3, 0}, {3, 1, 2}, {1, 2, 1}}) {
-        const auto in = Embed(n, type == kC2R || type == kZ2D, more), out = Embed(n, type == kR2C || type == kD2Z, more);
+        const auto in = Embed(n, type == kC2R || type == kZ2D, more),
+                   out = Embed(n, type == kR2C || type == kD2Z, more);
         ExpectRight({type, n, 5, false, false, Layout{in, in_stride, Product(in) * in_stride + 4},
                      Layout{out, out_stride, Product(out) * out_stride + 3}});
       }

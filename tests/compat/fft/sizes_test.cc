@@ -43,9 +43,9 @@ TEST_F(FftSizesTest, LargeSizesAreFftws) {
 }
 
 TEST_F(FftSizesTest, PlanesAndBoxesAreFftws) {
-  const std::vector<std::vector<int>> shapes{{2, 2},     {1, 5},     {5, 1},     {16, 16},  {7, 6},       {30, 31},
-                                             {31, 30},   {64, 96},   {100, 100}, {17, 34},  {2, 3, 4},    {8, 8, 8},
-                                             {5, 7, 9},  {17, 2, 19}, {1, 1, 1}, {40, 1, 3}, {32, 64, 16}};
+  const std::vector<std::vector<int>> shapes{{2, 2},    {1, 5},      {5, 1},     {16, 16},   {7, 6},      {30, 31},
+                                             {31, 30},  {64, 96},    {100, 100}, {17, 34},   {2, 3, 4},   {8, 8, 8},
+                                             {5, 7, 9}, {17, 2, 19}, {1, 1, 1},  {40, 1, 3}, {32, 64, 16}};
   for (const auto& n : shapes) {
     for (const int type : kSingle) {
       ExpectRight(type, n, 1);

@@ -3,9 +3,9 @@
 #include <cufftXt.h>
 
 namespace theirs {
-constexpr int kStatuses[] = {CUFFT_SUCCESS, CUFFT_INVALID_PLAN, CUFFT_ALLOC_FAILED, CUFFT_INVALID_TYPE,
-                             CUFFT_INVALID_VALUE, CUFFT_EXEC_FAILED, CUFFT_SETUP_FAILED, CUFFT_INVALID_SIZE,
-                             CUFFT_NO_WORKSPACE, CUFFT_NOT_SUPPORTED};
+constexpr int kStatuses[] = {CUFFT_SUCCESS,       CUFFT_INVALID_PLAN, CUFFT_ALLOC_FAILED, CUFFT_INVALID_TYPE,
+                             CUFFT_INVALID_VALUE, CUFFT_EXEC_FAILED,  CUFFT_SETUP_FAILED, CUFFT_INVALID_SIZE,
+                             CUFFT_NO_WORKSPACE,  CUFFT_NOT_SUPPORTED};
 constexpr int kTypes[] = {CUFFT_C2C, CUFFT_R2C, CUFFT_C2R, CUFFT_Z2Z, CUFFT_D2Z, CUFFT_Z2D};
 constexpr int kDataTypes[] = {CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F, CUDA_R_16F, CUDA_C_16F};
 constexpr int kProperties[] = {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL};

@@ -91,8 +91,8 @@ fftw_complex* Fftw(std::vector<Number>& numbers) { return reinterpret_cast<fftw_
 std::vector<Number> Reference(const Transform& t, std::vector<Number> in, int sign) {
   std::vector<Number> out(in.size());
   const int dist = static_cast<int>(in.size() / t.batch), rank = static_cast<int>(t.n.size());
-  const fftw_plan plan = fftw_plan_many_dft(rank, t.n.data(), t.batch, Fftw(in), nullptr, 1, dist, Fftw(out), nullptr, 1,
-                                            dist, sign, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
+  const fftw_plan plan = fftw_plan_many_dft(rank, t.n.data(), t.batch, Fftw(in), nullptr, 1, dist, Fftw(out), nullptr,
+                                            1, dist, sign, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
   fftw_execute(plan);
   fftw_destroy_plan(plan);
   return out;

@@ -24,6 +24,9 @@ struct CommonArguments {
 // where s has grown from the elements of the inner axes by the radices of the passes before. The table is not read if
 // m = 1. Imaginary parts are multiplied by `in_sign` as they come and by `out_sign` as they go: -1 at both ends of all
 // passes makes the transform inverse.
+//
+// All passes of a small power of two in one kernel (kernels/whole.cuh) take only `common` and the signs; their table is
+// Tables::Whole.
 struct PassArguments {
   CommonArguments common;
   unsigned m = 0, s = 0, outer = 0;

@@ -152,11 +152,16 @@ __device__ inline void ButterflyOdd(Complex<T>* a) {
 
 template <int kRadix, typename T>
 __device__ inline void Butterfly(Complex<T>* a) {
-  if constexpr (kRadix == 2) Butterfly2<1>(a);
-  else if constexpr (kRadix == 4) Butterfly4<1>(a);
-  else if constexpr (kRadix == 8) Butterfly8(a);
-  else if constexpr (kRadix == 16) Butterfly16(a);
-  else ButterflyOdd<kRadix>(a);
+  if constexpr (kRadix == 2)
+    Butterfly2<1>(a);
+  else if constexpr (kRadix == 4)
+    Butterfly4<1>(a);
+  else if constexpr (kRadix == 8)
+    Butterfly8(a);
+  else if constexpr (kRadix == 16)
+    Butterfly16(a);
+  else
+    ButterflyOdd<kRadix>(a);
 }
 
 }  // namespace fft

@@ -74,13 +74,21 @@ __device__ inline void WholeSpectrum(const tutti::fft::HalfArguments& a) {
 }
 
 template <typename T>
-__device__ inline void Convert(const Complex<T>& from, Complex<T>& to) { to = from; }
+__device__ inline void Convert(const Complex<T>& from, Complex<T>& to) {
+  to = from;
+}
 template <typename T>
-__device__ inline void Convert(const Complex<T>& from, T& to) { to = from.x; }
+__device__ inline void Convert(const Complex<T>& from, T& to) {
+  to = from.x;
+}
 template <typename T>
-__device__ inline void Convert(const T& from, Complex<T>& to) { to = {from, 0}; }
+__device__ inline void Convert(const T& from, Complex<T>& to) {
+  to = {from, 0};
+}
 template <typename T>
-__device__ inline void Convert(const T& from, T& to) { to = from; }
+__device__ inline void Convert(const T& from, T& to) {
+  to = from;
+}
 
 template <typename From, typename To>
 __device__ inline void Copy(const tutti::fft::CopyArguments& a) {

@@ -1,4 +1,3 @@
-// double
 #define FFT_TYPE double
 #include "libraries/fft/kernels/others.cuh"
 #include "libraries/fft/kernels/passes.cuh"
