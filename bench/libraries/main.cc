@@ -6,6 +6,7 @@
 #include "../driver.h"
 #include "../report.h"
 #include "blas.h"
+#include "fft.h"
 
 int main(int argc, char** argv) {
   // Some machines' environments make OpenBLAS take kernels for other processors than theirs. It reads this when it is
@@ -19,5 +20,6 @@ int main(int argc, char** argv) {
   bench::OpenDevice();
   bench::Report report("libraries", "ratio: theirs / ours (above 1: ours is faster); aim: at least 0.3");
   bench::MeasureBlas(report);
+  bench::MeasureFft(report);
   return report.Finish(out);
 }
