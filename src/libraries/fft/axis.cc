@@ -12,6 +12,9 @@ namespace {
 // Scratch arrays of about this many elements stay in the caches of a processor.
 constexpr uint64_t kScratchElements = uint64_t{1} << 18;
 
+// And not more than this many times: a plan holds the steps of each.
+constexpr uint64_t kMostChunks = 1024;
+
 struct Signs {
   int in = 1, out = 1;
 };
@@ -58,7 +61,8 @@ class Bluestein {
  public:
   Bluestein(const Axis& axis, Output& output)
       : axis_(axis), output_(output), m_(std::bit_ceil(2 * axis.n - 1)), at_once_(1) {
-    if (m_ * axis.inner < kScratchElements) at_once_ = std::min(axis.outer, kScratchElements / (m_ * axis.inner));
+    if (m_ * axis.inner < kScratchElements) at_once_ = kScratchElements / (m_ * axis.inner);
+    at_once_ = std::min(axis.outer, std::max(at_once_, axis.outer / kMostChunks + 1));
   }
 
   bool Emit(Operand from, Operand to) {

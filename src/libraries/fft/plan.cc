@@ -79,11 +79,11 @@ FftResult Plan::Make(const Problem& problem, size_t* work_bytes) {
   problem_ = problem;
   Tables tables;
   FftResult result = Prepare(tables);
-  if (result == FftResult::kSuccess) result = UploadTables(tables);
   if (result == FftResult::kSuccess && allocates_ && work_bytes_ != 0) {
     result = AllocationResult(cuMemAlloc_v2(&own_work_, work_bytes_));
     work_ = own_work_;
   }
+  if (result == FftResult::kSuccess) result = UploadTables(tables);
   if (result != FftResult::kSuccess) return result;
   if (work_bytes != nullptr) *work_bytes = work_bytes_;
   is_made_ = true;
@@ -106,11 +106,13 @@ FftResult Plan::Prepare(Tables& tables) {
 
 FftResult Plan::UploadTables(const Tables& tables) {
   if (tables.elements() == 0) return FftResult::kSuccess;
+  // The device's memory first, which is limited: what it does not hold is not computed.
+  size_t bytes = 0;
+  if (const FftResult fits = Bytes(tables.elements(), problem_.is_double, &bytes); fits != FftResult::kSuccess)
+    return fits;
+  if (const CUresult result = cuMemAlloc_v2(&tables_, bytes); result != CUDA_SUCCESS) return AllocationResult(result);
   const auto upload = [&](const auto& computed) {
-    const size_t bytes = computed.size() * sizeof(computed[0]);
-    CUresult result = cuMemAlloc_v2(&tables_, bytes);
-    if (result == CUDA_SUCCESS) result = cuMemcpyHtoD_v2(tables_, computed.data(), bytes);
-    return AllocationResult(result);
+    return AllocationResult(cuMemcpyHtoD_v2(tables_, computed.data(), bytes));
   };
   return problem_.is_double ? upload(tables.Compute<double>()) : upload(tables.Compute<float>());
 }

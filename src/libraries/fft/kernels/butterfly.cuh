@@ -51,14 +51,14 @@ struct Circle {
 
 // Of a[0], a[kStep], ...
 template <int kStep, typename T>
-__device__ inline void Butterfly2(Complex<T>* a) {
+__device__ __forceinline__ void Butterfly2(Complex<T>* a) {
   const Complex<T> sum = a[0] + a[kStep], difference = a[0] - a[kStep];
   a[0] = sum;
   a[kStep] = difference;
 }
 
 template <int kStep, typename T>
-__device__ inline void Butterfly4(Complex<T>* a) {
+__device__ __forceinline__ void Butterfly4(Complex<T>* a) {
   const Complex<T> even_sum = a[0] + a[2 * kStep], even_difference = a[0] - a[2 * kStep];
   const Complex<T> odd_sum = a[kStep] + a[3 * kStep], odd_difference = TimesMinusI(a[kStep] - a[3 * kStep]);
   a[0] = even_sum + odd_sum;
@@ -71,16 +71,16 @@ constexpr double kHalfRoot = 0.70710678118654752440;
 
 // Times exp(-2 pi i / 8), and times exp(-2 pi i 3 / 8).
 template <typename T>
-__device__ inline Complex<T> TimesEighth(Complex<T> a) {
+__device__ __forceinline__ Complex<T> TimesEighth(Complex<T> a) {
   return static_cast<T>(kHalfRoot) * Complex<T>{a.x + a.y, a.y - a.x};
 }
 template <typename T>
-__device__ inline Complex<T> TimesThreeEighths(Complex<T> a) {
+__device__ __forceinline__ Complex<T> TimesThreeEighths(Complex<T> a) {
   return static_cast<T>(kHalfRoot) * Complex<T>{a.y - a.x, -a.x - a.y};
 }
 
 template <typename T>
-__device__ inline void Butterfly8(Complex<T>* a) {
+__device__ __forceinline__ void Butterfly8(Complex<T>* a) {
   Complex<T> even[4] = {a[0], a[2], a[4], a[6]}, odd[4] = {a[1], a[3], a[5], a[7]};
   Butterfly4<1>(even);
   Butterfly4<1>(odd);
@@ -96,7 +96,7 @@ __device__ inline void Butterfly8(Complex<T>* a) {
 
 // 4 x 4: columns, twiddles, rows; the result comes out transposed.
 template <typename T>
-__device__ inline void Butterfly16(Complex<T>* a) {
+__device__ __forceinline__ void Butterfly16(Complex<T>* a) {
   constexpr T c = static_cast<T>(Cos(1, 16)), s = static_cast<T>(Sin(1, 16));
 #pragma unroll
   for (int i = 0; i < 4; ++i) Butterfly4<4>(a + i);
@@ -124,7 +124,7 @@ __device__ inline void Butterfly16(Complex<T>* a) {
 
 // Odd R: elements r and R - r meet the same cosines and opposite sines.
 template <int kRadix, typename T>
-__device__ inline void ButterflyOdd(Complex<T>* a) {
+__device__ __forceinline__ void ButterflyOdd(Complex<T>* a) {
   constexpr int kHalf = kRadix / 2;
   constexpr Circle<kRadix> circle;
   Complex<T> sums[kHalf], differences[kHalf], total = a[0];
@@ -151,7 +151,7 @@ __device__ inline void ButterflyOdd(Complex<T>* a) {
 }
 
 template <int kRadix, typename T>
-__device__ inline void Butterfly(Complex<T>* a) {
+__device__ __forceinline__ void Butterfly(Complex<T>* a) {
   if constexpr (kRadix == 2)
     Butterfly2<1>(a);
   else if constexpr (kRadix == 4)

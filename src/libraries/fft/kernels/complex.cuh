@@ -10,28 +10,28 @@ struct alignas(2 * sizeof(T)) Complex {
 };
 
 template <typename T>
-__device__ inline Complex<T> operator+(Complex<T> a, Complex<T> b) {
+__device__ __forceinline__ Complex<T> operator+(Complex<T> a, Complex<T> b) {
   return {a.x + b.x, a.y + b.y};
 }
 template <typename T>
-__device__ inline Complex<T> operator-(Complex<T> a, Complex<T> b) {
+__device__ __forceinline__ Complex<T> operator-(Complex<T> a, Complex<T> b) {
   return {a.x - b.x, a.y - b.y};
 }
 template <typename T>
-__device__ inline Complex<T> operator*(Complex<T> a, Complex<T> b) {
+__device__ __forceinline__ Complex<T> operator*(Complex<T> a, Complex<T> b) {
   return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
 }
 template <typename T>
-__device__ inline Complex<T> operator*(T factor, Complex<T> a) {
+__device__ __forceinline__ Complex<T> operator*(T factor, Complex<T> a) {
   return {factor * a.x, factor * a.y};
 }
 template <typename T>
-__device__ inline Complex<T> Conjugate(Complex<T> a) {
+__device__ __forceinline__ Complex<T> Conjugate(Complex<T> a) {
   return {a.x, -a.y};
 }
 // -i a
 template <typename T>
-__device__ inline Complex<T> TimesMinusI(Complex<T> a) {
+__device__ __forceinline__ Complex<T> TimesMinusI(Complex<T> a) {
   return {a.y, -a.x};
 }
 

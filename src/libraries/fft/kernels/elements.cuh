@@ -7,7 +7,7 @@
 namespace fft {
 
 template <typename T>
-__device__ inline void Multiply(const tutti::fft::MultiplyArguments& a) {
+__device__ __forceinline__ void Multiply(const tutti::fft::MultiplyArguments& a) {
   const T in_sign = static_cast<T>(a.in_sign), out_sign = static_cast<T>(a.out_sign);
   const auto* table = reinterpret_cast<const Complex<T>*>(a.common.table);
   ForUnits(a.common, [&](unsigned row, unsigned t) {
@@ -26,7 +26,7 @@ __device__ inline void Multiply(const tutti::fft::MultiplyArguments& a) {
 
 // Calls body(in row, out row, k) for all k < a.length, with lanes along k, or along the rows where those are short.
 template <typename T, bool kAlongRows, typename Body>
-__device__ inline void ForHalves(const tutti::fft::HalfArguments& a, Body body) {
+__device__ __forceinline__ void ForHalves(const tutti::fft::HalfArguments& a, Body body) {
   ForUnits(a.common, [&](unsigned row, unsigned position) {
     const unsigned k = kAlongRows ? row : position, at = kAlongRows ? position : row;
     if (kAlongRows ? at >= a.rows : k >= a.length) return;
@@ -38,7 +38,7 @@ __device__ inline void ForHalves(const tutti::fft::HalfArguments& a, Body body) 
 // From the transform z of N real numbers taken as N / 2 complex ones to their spectrum; k <= half / 2, and half - k with
 // it, so that `in` and `out` may be the same.
 template <typename T, bool kAlongRows>
-__device__ inline void RealSpectrum(const tutti::fft::HalfArguments& a) {
+__device__ __forceinline__ void RealSpectrum(const tutti::fft::HalfArguments& a) {
   ForHalves<T, kAlongRows>(a, [&](const Complex<T>* z, Complex<T>* x, unsigned k) {
     const Complex<T> here = z[k], there = Conjugate(z[k == 0 ? 0 : a.half - k]);
     const Complex<T> w = reinterpret_cast<const Complex<T>*>(a.common.table)[k];
@@ -51,7 +51,7 @@ __device__ inline void RealSpectrum(const tutti::fft::HalfArguments& a) {
 
 // The way back, times 2. The imaginary parts of x[0] and x[half] do not count.
 template <typename T, bool kAlongRows>
-__device__ inline void SpectrumReal(const tutti::fft::HalfArguments& a) {
+__device__ __forceinline__ void SpectrumReal(const tutti::fft::HalfArguments& a) {
   ForHalves<T, kAlongRows>(a, [&](const Complex<T>* x, Complex<T>* z, unsigned k) {
     Complex<T> here = x[k], there = Conjugate(x[a.half - k]);
     if (k == 0) here.y = there.y = 0;
@@ -64,7 +64,7 @@ __device__ inline void SpectrumReal(const tutti::fft::HalfArguments& a) {
 
 // The whole of a Hermitian spectrum of `length` elements.
 template <typename T, bool kAlongRows>
-__device__ inline void WholeSpectrum(const tutti::fft::HalfArguments& a) {
+__device__ __forceinline__ void WholeSpectrum(const tutti::fft::HalfArguments& a) {
   ForHalves<T, kAlongRows>(a, [&](const Complex<T>* half, Complex<T>* whole, unsigned k) {
     Complex<T> value = half[k <= a.half ? k : a.length - k];
     if (k > a.half) value.y = -value.y;
@@ -74,24 +74,24 @@ __device__ inline void WholeSpectrum(const tutti::fft::HalfArguments& a) {
 }
 
 template <typename T>
-__device__ inline void Convert(const Complex<T>& from, Complex<T>& to) {
+__device__ __forceinline__ void Convert(const Complex<T>& from, Complex<T>& to) {
   to = from;
 }
 template <typename T>
-__device__ inline void Convert(const Complex<T>& from, T& to) {
+__device__ __forceinline__ void Convert(const Complex<T>& from, T& to) {
   to = from.x;
 }
 template <typename T>
-__device__ inline void Convert(const T& from, Complex<T>& to) {
+__device__ __forceinline__ void Convert(const T& from, Complex<T>& to) {
   to = {from, 0};
 }
 template <typename T>
-__device__ inline void Convert(const T& from, T& to) {
+__device__ __forceinline__ void Convert(const T& from, T& to) {
   to = from;
 }
 
 template <typename From, typename To>
-__device__ inline void Copy(const tutti::fft::CopyArguments& a) {
+__device__ __forceinline__ void Copy(const tutti::fft::CopyArguments& a) {
   ForUnits(a.common, [&](unsigned row, unsigned last) {
     if (last >= a.extents[3]) return;
     const long long k = row % a.extents[2], j = row / a.extents[2] % a.extents[1];

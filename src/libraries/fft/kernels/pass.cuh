@@ -27,7 +27,7 @@ struct Butterflies {
 
 // Where the lane's butterfly is.
 template <int kRadix, Lanes kLanes, typename T>
-__device__ inline Butterflies<T> Find(const tutti::fft::PassArguments& a, unsigned row, unsigned position) {
+__device__ __forceinline__ Butterflies<T> Find(const tutti::fft::PassArguments& a, unsigned row, unsigned position) {
   const auto* in = reinterpret_cast<const Complex<T>*>(a.common.in);
   auto* out = reinterpret_cast<Complex<T>*>(a.common.out);
   const auto* twiddles = reinterpret_cast<const Complex<T>*>(a.common.table);
@@ -60,7 +60,7 @@ __device__ inline Butterflies<T> Find(const tutti::fft::PassArguments& a, unsign
 }
 
 template <typename T, int kRadix, Lanes kLanes>
-__device__ inline void Pass(const tutti::fft::PassArguments& a) {
+__device__ __forceinline__ void Pass(const tutti::fft::PassArguments& a) {
   const unsigned long long in_step = static_cast<unsigned long long>(a.m) * a.s, table_step = a.m;
   const unsigned long long out_step = kLanes == Lanes::kFirst || kLanes == Lanes::kEdgeFirst ? 1 : a.s;
   const T in_sign = static_cast<T>(a.in_sign), out_sign = static_cast<T>(a.out_sign);

@@ -33,7 +33,7 @@ struct PassSigns {
 
 // The pass of radix kRadix after those whose radices have the product kS, of kN elements.
 template <int kN, int kRadix, int kS, typename T, typename From, typename To>
-__device__ inline void PassOfWhole(From from, To to, const T* twiddles, PassSigns<T> signs) {
+__device__ __forceinline__ void PassOfWhole(From from, To to, const T* twiddles, PassSigns<T> signs) {
   constexpr unsigned kM = kN / kRadix / kS, kButterflies = kN / kRadix, kStep = kButterflies;
   const unsigned lane = threadIdx.x;
 #pragma unroll 1
@@ -70,7 +70,7 @@ __device__ inline void PassOfWhole(From from, To to, const T* twiddles, PassSign
 
 // kN = kFirst * kSecond * kThird; without a third pass it is 1.
 template <typename T, int kFirst, int kSecond, int kThird>
-__device__ inline void Whole(const tutti::fft::PassArguments& a) {
+__device__ __forceinline__ void Whole(const tutti::fft::PassArguments& a) {
   constexpr int kN = kFirst * kSecond * kThird;
   __shared__ T x[kN], y[kN];
   const PassSigns<T> signs{static_cast<T>(a.in_sign), static_cast<T>(a.out_sign)};
@@ -82,7 +82,7 @@ __device__ inline void Whole(const tutti::fft::PassArguments& a) {
     // Nothing is written through `in`.
     const Interleaved<T> in{reinterpret_cast<Complex<T>*>(a.common.in) + row * a.common.in_pitch};
     const Interleaved<T> out{reinterpret_cast<Complex<T>*>(a.common.out) + row * a.common.out_pitch};
-    const Apart<T> between{x, y};
+    Apart<T> between{x, y};  // not const: clang would make a constant of addresses of it
     constexpr int kM = kSecond * kThird, kTable = 2 * (kFirst - 1) * ((kM + 31) / 32 * 32);
     PassOfWhole<kN, kFirst, 1>(in, between, twiddles, signs);
     PassOfWhole<kN, kSecond, kFirst>(between, out, twiddles + kTable, signs);
