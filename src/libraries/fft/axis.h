@@ -22,9 +22,9 @@ struct Output {
 
 // Appends them to `operations`; the result of each has the form `to`. None for n = 1.
 //
-// Sizes with prime factors up to 13 take one pass for each radix (factors.h), and rows of a small power of two one kernel
-// for all of them. Others are a convolution with a chirp
-// (Bluestein's method): of zero-padded copies, a power of two long, in the scratch arrays.
+// Sizes with prime factors up to 13 take one pass for each radix (factors.h), and rows of a small power of two one
+// kernel for all of them. Others are a convolution with a chirp (Bluestein's method): of zero-padded copies, a power of
+// two long, in the scratch arrays.
 void AddAxis(const Axis& axis, const Form& to, Output& output, std::vector<Operation>& operations);
 
 }  // namespace tutti::fft

@@ -8,8 +8,8 @@
 
 namespace tutti::fft {
 
-// The radices of the passes for n points, in their order: the largest power of two first, since the lanes of later passes
-// then run along more contiguous elements. Empty if n is 1, or has a prime factor above 13 (see HasPasses).
+// The radices of the passes for n points, in their order: the largest power of two first, since the lanes of later
+// passes then run along more contiguous elements. Empty if n is 1, or has a prime factor above 13 (see HasPasses).
 std::vector<unsigned> Radices(uint64_t n);
 bool HasPasses(uint64_t n);
 

@@ -11,8 +11,8 @@ namespace tutti::fft {
 // step; false if there are too many for 32-bit counters.
 bool Divide(uint64_t rows, uint64_t length, unsigned elements_per_lane, CommonArguments& common, uint32_t& blocks);
 
-// A pass over `outer` arrays: the kernel's name and arguments, for radix R, m and s as in kernels/arguments.h. Nothing if
-// they are too large.
+// A pass over `outer` arrays: the kernel's name and arguments, for radix R, m and s as in kernels/arguments.h. Nothing
+// if they are too large.
 std::optional<Step> MakePass(unsigned radix, uint64_t m, uint64_t s, uint64_t outer, Tables& tables);
 
 // Whether there is a kernel for all passes of rows of n elements (kernels/whole.cuh).

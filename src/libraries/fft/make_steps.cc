@@ -1,11 +1,11 @@
 // From a problem to its steps.
 //
 // All operations work on dense arrays of complex numbers, or, along the last axis, on rows that are a pitch apart. The
-// program's arrays are used directly where they are of this form; all other layouts are copied into the work area first,
-// or out of it at the end.
+// program's arrays are used directly where they are of this form; all other layouts are copied into the work area
+// first, or out of it at the end.
 //
-// Real transforms of even length n take rows of n real numbers as n / 2 complex ones (a pass more of half the data, rather
-// than twice of everything); odd ones are complex transforms whose imaginary parts are zero.
+// Real transforms of even length n take rows of n real numbers as n / 2 complex ones (a pass more of half the data,
+// rather than twice of everything); odd ones are complex transforms whose imaginary parts are zero.
 #include <algorithm>
 #include <iterator>
 

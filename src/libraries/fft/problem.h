@@ -44,8 +44,8 @@ struct Embedding {
 
 enum class ProblemError : uint8_t { kSize, kValue };
 
-// Checks and takes over all numbers; null embeddings (or null `embed`) are the basic layout of both sides. A problem that
-// passes has extents, strides and element counts whose products below stay under 2^60.
+// Checks and takes over all numbers; null embeddings (or null `embed`) are the basic layout of both sides. A problem
+// that passes has extents, strides and element counts whose products below stay under 2^60.
 std::optional<ProblemError> MakeProblem(int rank, const int64_t* n, const Embedding* in, const Embedding* out,
                                         Kind kind, bool is_double, int64_t batch, Problem& problem);
 

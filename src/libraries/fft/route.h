@@ -25,7 +25,8 @@ struct Operation {
 };
 
 // The array for the result of each operation; the last one writes kOut. `from` is the form of the input. kSecondWork is
-// used only if there is no other way. Empty if there is none at all: one operation in place that does not work in place.
+// used only if there is no other way. Empty if there is none at all: one operation in place that does not work in
+// place.
 std::vector<Place> FindRoute(const Form& from, const std::vector<Operation>& operations, bool is_in_place);
 
 }  // namespace tutti::fft

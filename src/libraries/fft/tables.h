@@ -14,9 +14,9 @@ class Tables {
   // Each returns the table's place in elements from the start; equal tables are there once.
   // exp(-2 pi i k p / (radix m)), for k = 1 to radix - 1 and all p < m.
   uint64_t Pass(unsigned radix, uint64_t m);
-  // What kernels/whole.cuh reads for n, whose passes are Radices(n). The first pass's by 32 values of p at a time, for each
-  // k their real and then their imaginary parts, so that they are read in their order; then the second one's, if there is
-  // a third, as above.
+  // What kernels/whole.cuh reads for n, whose passes are Radices(n). The first pass's by 32 values of p at a time, for
+  // each k their real and then their imaginary parts, so that they are read in their order; then the second one's, if
+  // there is a third, as above.
   uint64_t Whole(uint64_t n);
   // exp(-2 pi i k / n), for k <= n / 4.
   uint64_t Half(uint64_t n);

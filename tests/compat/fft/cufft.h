@@ -1,4 +1,5 @@
-// cuFFT as programs call it, in our own words; toolkit_test.cc compares them with the vendor's header where there is one.
+// cuFFT as programs call it, in our own words; toolkit_test.cc compares them with the vendor's header where there is
+// one.
 #pragma once
 
 #include <cstddef>

@@ -35,8 +35,8 @@ __device__ __forceinline__ void ForHalves(const tutti::fft::HalfArguments& a, Bo
   });
 }
 
-// From the transform z of N real numbers taken as N / 2 complex ones to their spectrum; k <= half / 2, and half - k with
-// it, so that `in` and `out` may be the same.
+// From the transform z of N real numbers taken as N / 2 complex ones to their spectrum; k <= half / 2, and half - k
+// with it, so that `in` and `out` may be the same.
 template <typename T, bool kAlongRows>
 __device__ __forceinline__ void RealSpectrum(const tutti::fft::HalfArguments& a) {
   ForHalves<T, kAlongRows>(a, [&](const Complex<T>* z, Complex<T>* x, unsigned k) {

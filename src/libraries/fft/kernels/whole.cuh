@@ -1,6 +1,6 @@
 // A whole transform of a small power of two by one warp: the passes of pass.cuh for rows that lie in a row, but what is
-// between them stays in shared memory and the row that is written, and so in the processor's first cache. A unit is a row
-// (arguments.h).
+// between them stays in shared memory and the row that is written, and so in the processor's first cache. A unit is a
+// row (arguments.h).
 #pragma once
 
 #include "libraries/fft/kernels/butterfly.cuh"
