@@ -107,7 +107,8 @@ void CopyAsync(Step& step) {
                Modifier::kL2_128B, Modifier::kL2_256B});
   if (step.Has(Modifier::kCommitGroup) || step.Has(Modifier::kWaitGroup) || step.Has(Modifier::kWaitAll))
     return step.Accept({Modifier::kBulk, Modifier::kRead});
-  if (step.Has(Modifier::kMbarrier) || step.Has(Modifier::kTensor)) return step.Refuse("this kind of copy");
+  if (step.Has(Modifier::kTensor)) return CopyTensor(step);
+  if (step.Has(Modifier::kMbarrier)) return step.Refuse("this kind of copy");
   if (step.Has(Modifier::kBulk)) return CopyBulk(step);
   const uint64_t bytes = step.Get(2, Type::kU32);
   uint64_t taken = bytes;

@@ -2,8 +2,8 @@
 
 namespace tutti::interpreter {
 
-// Rows of opcode.def that are not here read what a host binds (textures, surfaces, tensor maps), or belong to wgmma,
-// which has no text of its own in opcode.def.
+// Rows of opcode.def that are not here read what a host binds (textures, surfaces), or belong to later tensor cores
+// (tcgen05).
 Family FamilyOf(const ptx::Instruction& instruction) {
   using ptx::Opcode;
   switch (instruction.opcode) {
@@ -130,6 +130,10 @@ Family FamilyOf(const ptx::Instruction& instruction) {
     case Opcode::kVset4: return {.alone = VideoPacked};
     case Opcode::kMma: return {.together = MatrixMultiply};
     case Opcode::kWmma: return {.together = MatrixFragments};
+    case Opcode::kWgmma:
+      if (instruction.Has(Modifier::kMmaAsync)) return {.together = WarpGroupMultiply};
+      return {.alone = WarpGroupWait};
+    case Opcode::kTensormap: return {.alone = ChangeTensorMap};
     case Opcode::kLdmatrix: return {.together = MatrixLoad};
     case Opcode::kStmatrix: return {.together = MatrixStore};
     case Opcode::kMovmatrix: return {.together = MatrixTranspose};

@@ -94,6 +94,8 @@ void ArriveAtBarrier(Step&);   // barrier.cc
 void CopyAsync(Step&);         // async.cc
 // `bytes` have arrived that the mbarrier at the address `barrier` waits for.
 void CompleteBytes(Step&, const Operand& barrier, uint64_t bytes);
+void CopyTensor(Step&);        // tensor.cc
+void ChangeTensorMap(Step&);
 void PhaseBarrier(Step&);
 void ClusterLaunch(Step&);
 void Video(Step&);             // video.cc
@@ -101,6 +103,8 @@ void VideoMultiplyAdd(Step&);
 void VideoPacked(Step&);       // video_packed.cc
 void MatrixMultiply(Meeting&); // matrix.cc
 void MatrixFragments(Meeting&);  // wmma.cc
+void WarpGroupMultiply(Meeting&);  // warp_group.cc
+void WarpGroupWait(Step&);
 void MatrixLoad(Meeting&);     // matrix_move.cc
 void MatrixStore(Meeting&);
 void MatrixTranspose(Meeting&);

@@ -15,6 +15,7 @@ using Bits = unsigned __int128;  // the contents of a register of any type, from
 
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kBarriers = 16;
+inline constexpr uint32_t kFirstWarpGroupBarrier = kBarriers + 1;  // of wgmma.wait_group
 
 struct Frame {
   const ptx::Function* function = nullptr;
@@ -62,7 +63,7 @@ struct Block {
   std::vector<uint8_t> shared;
   std::vector<Thread> threads;
   uint32_t warps() const { return static_cast<uint32_t>((threads.size() + kWarpSize - 1) / kWarpSize); }
-  std::array<Barrier, kBarriers + 1> barriers;  // the last one: barrier.cluster
+  std::array<Barrier, kFirstWarpGroupBarrier + 8> barriers;  // number kBarriers: barrier.cluster
   std::map<const void*, uint64_t> shared_offsets;  // of module variables and of what functions declare
 };
 

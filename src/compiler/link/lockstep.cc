@@ -32,8 +32,8 @@ std::optional<uint64_t> ServiceOf(const llvm::CallInst& call) {
 bool Waits(uint64_t service) {
   return service == offsetof(GuestServices, barrier) || service == offsetof(GuestServices, barrier_reduce) ||
          service == offsetof(GuestServices, yield) || service == offsetof(GuestServices, cluster_barrier) ||
-         service == offsetof(GuestServices, grid_barrier) || service == offsetof(GuestServices, barrier_enter) ||
-         service == offsetof(GuestServices, barrier_pass);
+         service == offsetof(GuestServices, warp_group_barrier) || service == offsetof(GuestServices, grid_barrier) ||
+         service == offsetof(GuestServices, barrier_enter) || service == offsetof(GuestServices, barrier_pass);
 }
 
 bool IsConstant(const llvm::Value* value, uint64_t expected) {

@@ -124,7 +124,7 @@ void Multicast(Emitter& e, llvm::Value* to, llvm::Value* from, llvm::Value* byte
 
 // cp{.reduce}.async.bulk.to.from{.op}{.type} [to], [from], bytes{, [mbarrier] or mask}: multiples of 16 bytes.
 void CopyBulk(Emitter& e) {
-  if (e.Has(M::kTensor)) return e.Refuse("this bulk copy is not supported");
+  if (e.Has(M::kTensor)) return EmitTensorCopy(e);
   if (e.Has(M::kPrefetch)) return void(e.Has(M::kL2));
   llvm::Value* to = e.Pointer(e.operand(0), e.instruction().space);
   llvm::Value* from = e.Pointer(e.operand(1), e.instruction().second_space);

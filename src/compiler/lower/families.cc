@@ -140,6 +140,8 @@ constexpr Row kRows[] = {
     {O::kElect, EmitElect, G::kBranch},
     {O::kWmma, EmitWmma, G::kBranch},
     {O::kMma, EmitMma, G::kBranch},
+    {O::kWgmma, EmitWgmma, G::kBranch},
+    {O::kTensormap, EmitTensormap, G::kBranch},
     {O::kLdmatrix, EmitLdmatrix, G::kBranch},
     {O::kStmatrix, EmitLdmatrix, G::kBranch},
     {O::kMovmatrix, EmitMovmatrix, G::kBranch},

@@ -151,6 +151,12 @@ void EmitRedux(Emitter& e);
 void EmitActivemask(Emitter& e);
 void EmitElect(Emitter& e);
 
+// tensor.cc
+void EmitTensorCopy(Emitter& e);  // cp{.reduce}.async.bulk{.prefetch}.tensor
+void EmitTensormap(Emitter& e);
+
+// wgmma.cc
+void EmitWgmma(Emitter& e);
 // wmma.cc, mma.cc
 void EmitWmma(Emitter& e);
 void EmitMma(Emitter& e);

@@ -30,8 +30,8 @@ constexpr O kAddressConversions[] = {O::kCvta};
 constexpr M kDirection[] = {M::kTo};
 
 // One thread executes a warp, with all lanes that are active.
-constexpr O kOfWarps[] = {O::kShfl, O::kVote,     O::kMatch,    O::kRedux,     O::kElect, O::kWmma,
-                          O::kMma,  O::kLdmatrix, O::kStmatrix, O::kMovmatrix, O::kBar,   O::kBarrier};
+constexpr O kOfWarps[] = {O::kShfl,     O::kVote,     O::kMatch,     O::kRedux, O::kElect,   O::kWmma,  O::kMma,
+                          O::kLdmatrix, O::kStmatrix, O::kMovmatrix, O::kBar,   O::kBarrier, O::kWgmma, O::kTensormap};
 constexpr M kTogether[] = {M::kSync};
 constexpr O kMatches[] = {O::kMatch};
 constexpr M kAnyMatch[] = {M::kAny};

@@ -21,6 +21,7 @@ typedef uint64_t U64 __attribute__((ext_vector_type(TUTTI_LANES)));
 // One of the support object, which the linker resolves and nobody outside the kernel may see or replace.
 #define TUTTI_SUPPORT extern "C" __attribute__((visibility("hidden"), nothrow))
 #define TUTTI_INLINE static inline __attribute__((always_inline))
+#define TUTTI_MEMBER inline __attribute__((always_inline))
 
 namespace tutti::guest_runtime {
 

@@ -12,6 +12,8 @@
 #include "compiler/widen/memory/atomics.h"
 #include "compiler/widen/memory/matrix_load.h"
 #include "compiler/widen/memory/memory.h"
+#include "compiler/widen/memory/tensor_copy.h"
+#include "compiler/widen/memory/warp_group.h"
 #include "compiler/widen/warp/services.h"
 #include "compiler/widen/warp/warp_ops.h"
 
@@ -101,6 +103,7 @@ void FunctionEmitter::EmitCall(const llvm::CallInst& call) {
   if (intrinsic.kind == Intrinsic::kNone || intrinsic.kind == Intrinsic::kIndirectCall)
     return EmitFunctionCall(*this, call, intrinsic.kind);
   if (EmitWarpOperation(*this, call, intrinsic) || EmitMatrixLoad(*this, call, intrinsic) ||
+      EmitWarpGroup(*this, call, intrinsic) || EmitTensorCopy(*this, call, intrinsic) ||
       EmitService(*this, call, intrinsic))
     return;
   Unsupported(call, "the function is not in the contract");

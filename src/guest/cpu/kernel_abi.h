@@ -103,6 +103,9 @@ struct GuestServices {
   // A function of the device runtime, called by one lane (guest/device_runtime.h): `words` is the address of its
   // arguments in the lane's local memory. Returns the function's result.
   uint64_t (*device_runtime)(WarpState*, uint32_t lane, uint32_t function, uint64_t words);
+  // wgmma.wait_group: a barrier of the caller's warp group, the four warps (or fewer, at the end of the block) whose
+  // numbers differ in the lowest two bits.
+  void (*warp_group_barrier)(WarpState*, uint32_t mask);
 };
 
 // One running block. Prepared by the device, read-only to guest code, except where noted.

@@ -4,6 +4,7 @@
 
 #include <x86intrin.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "base/clock.h"
@@ -78,6 +79,20 @@ void ClusterBarrier(WarpState* warp, uint32_t mask, BarrierMode mode) {
       {.id = kClusterBarrier, .warp = warp->warp, .mask = mask, .live = warp->lanes, .threads = 0, .wait = Waits(mode)},
       mode);
   if (mode == BarrierMode::kArrive && run.cluster() != nullptr) run.cluster()->CompleteBarrierIfDue();
+}
+
+void WarpGroupBarrier(WarpState* warp, uint32_t mask) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  const uint32_t* block = warp->block->block;
+  const uint32_t threads = block[0] * block[1] * block[2], group = warp->warp / kWarpsOfGroup;
+  const uint32_t here = std::min(threads - group * kWarpsOfGroup * kWarpSize, kWarpsOfGroup * kWarpSize);
+  Arrive(run, {.id = kFirstWarpGroupBarrier + group,
+               .warp = warp->warp,
+               .mask = mask,
+               .live = warp->lanes,
+               .threads = here,
+               .wait = true});
 }
 
 uint32_t BarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes) {
@@ -322,6 +337,7 @@ const GuestServices kGuestServices = {
     .barrier_outcome = &BarrierOutcome,
     .set_condition = &SetCondition,
     .device_runtime = &DeviceRuntime,
+    .warp_group_barrier = &WarpGroupBarrier,
 };
 
 }  // namespace tutti::guest

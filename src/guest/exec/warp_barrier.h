@@ -1,5 +1,6 @@
-// The 16 named barriers of a block and its cluster barrier: who has arrived, who waits, when a phase is complete. Pure
-// accounting; switching between warps is BlockRun's. Not thread-safe: a block runs on one thread at a time.
+// The 16 named barriers of a block, its cluster barrier and those of its warp groups: who has arrived, who waits, when
+// a phase is complete. Pure accounting; switching between warps is BlockRun's. Not thread-safe: a block runs on one
+// thread at a time.
 //
 // In a cluster of several blocks the phase of the cluster barrier ends with all blocks' (ClusterRun): here it only
 // comes to stand as full, until CompleteOfCluster.
@@ -14,7 +15,9 @@ namespace tutti::guest {
 
 inline constexpr uint32_t kNamedBarriers = 16;
 inline constexpr uint32_t kClusterBarrier = kNamedBarriers;  // its number
-inline constexpr uint32_t kBarriers = kNamedBarriers + 1;
+inline constexpr uint32_t kWarpsOfGroup = 4;
+inline constexpr uint32_t kFirstWarpGroupBarrier = kClusterBarrier + 1;  // one for each group of four warps
+inline constexpr uint32_t kBarriers = kFirstWarpGroupBarrier + 32 / kWarpsOfGroup;
 
 enum class BarrierReduction : uint32_t { kPopulation = 0, kAnd = 1, kOr = 2 };
 

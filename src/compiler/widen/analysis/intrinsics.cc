@@ -53,7 +53,7 @@ bool AreMembersHere(const llvm::CallInst& call) {
 bool IsAligned(const llvm::CallInst& call) {
   const Intrinsic kind = ClassifyCall(call).kind;
   return kind == Intrinsic::kMatrix || kind == Intrinsic::kMatrixLoad || kind == Intrinsic::kMatrixRows ||
-         call.hasMetadata("tutti.aligned");
+         kind == Intrinsic::kWarpGroup || call.hasMetadata("tutti.aligned");
 }
 
 bool WaitsForLanes(const llvm::BasicBlock& block) {

@@ -120,7 +120,7 @@ llvm::Constant* LocationsOf(ModuleState& state) {
 // each warp that waits, so the estimate is capped; a deeper kernel hits the guard page.
 uint32_t StackBytes(const ModuleState& state) {
   constexpr uint64_t kLeast = 32 << 10, kMost = 1 << 20;
-  uint64_t bytes = kLeast + state.wide_operations * 64;
+  uint64_t bytes = kLeast + state.runtime_stack_bytes + state.wide_operations * 64;
   if (!state.wide.empty()) bytes += 512 << 10;  // recursion
   return static_cast<uint32_t>(llvm::alignTo(std::min(bytes, kMost), 4096));
 }

@@ -42,6 +42,7 @@ struct ModuleState {
   uint64_t static_shared_bytes = 0;  // a block has at least these
   uint64_t local_bytes = 0;       // per lane, of all functions
   uint64_t stack_bytes = 0;       // the last of these: tutti.stack
+  uint64_t runtime_stack_bytes = 0;  // at most, of functions of the guest runtime with large frames
   uint64_t wide_operations = 0;  // emitted so far: the basis of the stack estimate
 
   // A function of the guest runtime, declared on first use.

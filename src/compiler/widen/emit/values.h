@@ -57,6 +57,8 @@ class Values {
   // A vector with `offsets` as elements.
   static llvm::Constant* ConstantLanes(llvm::Type* integer, const Shape& shape, int64_t from = 0);
   llvm::AllocaInst* Slot(llvm::Type* type, const llvm::Twine& name = "");
+  // Where all of them are made.
+  llvm::BasicBlock& Slots() { return *slots_; }
 
  private:
   struct Definition {

@@ -91,6 +91,10 @@ class Service {
         abi.CallService(builder_, offsetof(GuestServices, cluster_barrier), none,
                         {warp, emitter_.mask_bits(), Mode(IsTrue(0) ? BarrierMode::kWait : BarrierMode::kArrive)});
         return true;
+      case Intrinsic::kWarpGroupBarrier:
+        Flag(guest::kYields);
+        abi.CallService(builder_, offsetof(GuestServices, warp_group_barrier), none, {warp, emitter_.mask_bits()});
+        return true;
       case Intrinsic::kBarrierReduce:
         Flag(guest::kYields);
         BarrierReduce();
