@@ -446,4 +446,5 @@ enum : uint64_t { CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1, CU_GET_PROC_ADDRESS_PER
 }  // namespace tutti::cuda
 
 #include "cuda/graph_types.h"
+#include "cuda/tensor_types.h"
 #include "cuda/texture_types.h"
