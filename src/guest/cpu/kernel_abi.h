@@ -18,7 +18,7 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 8;
+inline constexpr uint32_t kAbiVersion = 9;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
