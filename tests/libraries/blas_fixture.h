@@ -34,12 +34,14 @@ class Device {
 
   T* get() const { return reinterpret_cast<T*>(address_); }
   void Write(const std::vector<T>& values) {
-    if (count_ > 0) EXPECT_EQ(cuda::cuMemcpyHtoD_v2(address_, values.data(), count_ * sizeof(T)), 0);
+    if (count_ == 0) return;
+    EXPECT_EQ(cuda::cuMemcpyHtoD_v2(address_, values.data(), count_ * sizeof(T)), 0);
   }
   std::vector<T> Read() const {
     std::vector<T> values(count_);
     EXPECT_EQ(cuda::cuCtxSynchronize(), 0);
-    if (count_ > 0) EXPECT_EQ(cuda::cuMemcpyDtoH_v2(values.data(), address_, count_ * sizeof(T)), 0);
+    if (count_ == 0) return values;
+    EXPECT_EQ(cuda::cuMemcpyDtoH_v2(values.data(), address_, count_ * sizeof(T)), 0);
     return values;
   }
 

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "tests/libraries/blas_fixture.h"
 
 namespace blas_test {

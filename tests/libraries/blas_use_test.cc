@@ -1,4 +1,5 @@
 // How programs use cuBLAS: what it refuses, streams and captures, other types of elements, cublasLt.
+#include <atomic>
 #include <cstring>
 #include <thread>
 

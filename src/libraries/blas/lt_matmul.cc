@@ -1,4 +1,6 @@
 // cublasLtMatmul: D = epilogue(alpha op(A) op(B) + beta C), one algorithm for all of it.
+#include <utility>
+
 #include "libraries/blas/data_types.h"
 #include "libraries/blas/gemm.h"
 #include "libraries/blas/handle.h"

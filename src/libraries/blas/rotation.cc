@@ -1,7 +1,8 @@
 // rotg and rotmg: Givens rotations of two numbers, computed by the host. With numbers in device memory they are fetched
 // first.
-#include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <utility>
 
 #include "libraries/blas/handle.h"
 
