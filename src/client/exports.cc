@@ -30,6 +30,11 @@ using namespace tutti::cuda;
     return Unsupported(#symbol, said);  \
   }
 #define CU_NONE_PER_THREAD CU_NONE
+#define CU_REFUSED(symbol, name, version, reason) \
+  TUTTI_EXPORT CUresult symbol() {                \
+    static constinit bool said = false;           \
+    return Unsupported(#symbol, said, reason);    \
+  }
 #define CU_HIDDEN(symbol, name, version) \
   static CUresult symbol() {             \
     static constinit bool said = false;  \

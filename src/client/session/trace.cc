@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/log.h"
+#include "client/base/complaint_history.h"
 #include "client/session/gate.h"
 #include "cuda/result.h"
 
@@ -14,9 +15,12 @@ int Traced(const char* symbol, int result) {
   return result;
 }
 
-int Unsupported(const char* symbol, bool& said) {
+int Unsupported(const char* symbol, bool& said, const char* reason) {
   if (!std::atomic_ref<bool>(said).exchange(true, std::memory_order_relaxed)) {
-    log::Warning("{} is not supported: it returns CUDA_ERROR_NOT_SUPPORTED", symbol);
+    const std::string text = fmt::format("CUDA_ERROR_NOT_SUPPORTED: {} is not supported{}{}", symbol,
+                                         reason != nullptr ? ": " : "", reason != nullptr ? reason : "");
+    ComplaintHistory::Get().Add(text);
+    log::Warning("{}", text);
   }
   return Gate::tracing() ? Traced(symbol, cuda::CUDA_ERROR_NOT_SUPPORTED) : cuda::CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -7,7 +7,8 @@ namespace tutti::client {
 // Prints the call and passes its result through.
 int Traced(const char* symbol, int result);
 
-// CUDA_ERROR_NOT_SUPPORTED, and a line in the log the first time that `symbol` is called. `said` belongs to the symbol.
-int Unsupported(const char* symbol, bool& said);
+// CUDA_ERROR_NOT_SUPPORTED, and a line in the log the first time that `symbol` is called, with the reason if there is
+// one. `said` belongs to the symbol.
+int Unsupported(const char* symbol, bool& said, const char* reason = nullptr);
 
 }  // namespace tutti::client

@@ -72,6 +72,24 @@ TEST_F(InitTest, AnUnsupportedFunctionSaysSo) {
   EXPECT_EQ(unsupported(), CUDA_ERROR_NOT_SUPPORTED);
 }
 
+TEST_F(InitTest, ARefusedFunctionSaysWhy) {
+  const std::pair<const char*, const char*> reasons[] = {
+      {"cuCheckpointProcessCheckpoint", "checkpoints of their own"},
+      {"cuLaunchCooperativeKernelMultiDevice", "one cooperative kernel per device"},
+  };
+  for (const auto& [name, reason] : reasons) {
+    CUlogIterator from = 0;
+    CU_ASSERT(cuLogsCurrent(&from, 0));
+    const auto refused = reinterpret_cast<Probe>(Find(name, 13000, 0));
+    ASSERT_NE(refused, nullptr) << name;
+    EXPECT_EQ(refused(), CUDA_ERROR_NOT_SUPPORTED) << name;
+    char said[2000];
+    size_t size = sizeof said;
+    CU_ASSERT(cuLogsDumpToMemory(&from, said, &size, 0));
+    EXPECT_NE(std::string(said).find(reason), std::string::npos) << name << ": " << said;
+  }
+}
+
 TEST_F(InitTest, ErrorsHaveNamesAndTexts) {
   const char* text = nullptr;
   CU_ASSERT(cuGetErrorName(CUDA_ERROR_ILLEGAL_ADDRESS, &text));
