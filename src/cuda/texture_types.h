@@ -28,7 +28,23 @@ enum : unsigned {
   CU_TRSF_SRGB = 0x10,
   CU_TRSF_SEAMLESS_CUBEMAP = 0x40
 };
-enum : int { CU_RES_VIEW_FORMAT_NONE = 0 };
+enum : int {
+  CU_RES_VIEW_FORMAT_NONE = 0,
+  CU_RES_VIEW_FORMAT_UINT_1X8 = 0x01,
+  CU_RES_VIEW_FORMAT_UINT_4X8 = 0x03,
+  CU_RES_VIEW_FORMAT_UINT_1X32 = 0x0d,
+  CU_RES_VIEW_FORMAT_SINT_1X32 = 0x10,
+  CU_RES_VIEW_FORMAT_FLOAT_1X32 = 0x16,
+  CU_RES_VIEW_FORMAT_FLOAT_4X32 = 0x18,
+  CU_RES_VIEW_FORMAT_UNSIGNED_BC1 = 0x19,
+  CU_RES_VIEW_FORMAT_UNSIGNED_BC7 = 0x22,
+};
+enum : unsigned { CU_TRSA_OVERRIDE_FORMAT = 0x1 };
+
+using CUaddress_mode = int;
+using CUfilter_mode = int;
+using CUtexref = struct CUtexref_st*;
+using CUsurfref = struct CUsurfref_st*;
 
 struct CUDA_RESOURCE_DESC {
   int resType;

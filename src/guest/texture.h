@@ -24,6 +24,24 @@ enum class AddressMode : uint32_t { kWrap, kClamp, kMirror, kBorder };
 // Levels of a mipmapped texture: 2^15 texels wide at most.
 inline constexpr uint32_t kMostLevels = 16;
 
+// Bits of Texture::planes.
+inline constexpr uint32_t kPlanesAreLayers = 1;
+inline constexpr uint32_t kPlanesAreFaces = 2;
+
+// What a kernel may ask about a texture or surface (txq, suq).
+enum class TextureQuery : uint32_t {
+  kWidth,
+  kHeight,
+  kDepth,
+  kLayers,
+  kLevels,
+  kNormalized,
+  kFilter,  // 0: nearest, 1: linear
+  kMode0,  // 0: wrap, 1: mirror, 3: clamp to the edge, 4: clamp to the border, as the PTX ISA lists them
+  kMode1,
+  kMode2,
+};
+
 struct Texture {
   uint64_t address;  // of the first texel
   uint64_t row_bytes;  // from row to row
@@ -45,8 +63,9 @@ struct Texture {
   float level_bias, level_min, level_max;  // added to the level that a kernel asks for; its limits
   uint64_t level_address[kMostLevels];  // of the first texel of each, `address` the first
   uint32_t seamless;  // of a cube map: linear filtering goes on beyond a face's edges
-  uint32_t zero;
+  uint32_t planes;  // what the last axis counts: depths unless bits say layers or faces
+  uint64_t from_srgb;  // of 256 floats: what each byte of red, green and blue is, linearly; 0: bytes are linear
 };
-static_assert(sizeof(Texture) == 248);
+static_assert(sizeof(Texture) == 256);
 
 }  // namespace tutti::guest

@@ -45,7 +45,8 @@ ModuleInfo Describe(const ModuleIndex& index, const SegmentAddresses& addresses)
     info.variables.push_back({.name = variable.name,
                               .address = addresses.Of(variable.offset),
                               .bytes = variable.bytes,
-                              .is_managed = variable.is_managed});
+                              .is_managed = variable.is_managed,
+                              .reference = variable.reference});
   }
   if (index.segment_bytes != 0) info.memory.push_back({addresses.segment, index.segment_bytes});
   if (addresses.constant_bytes != 0) info.memory.push_back({addresses.constants, addresses.constant_bytes});
@@ -67,6 +68,7 @@ std::vector<uint8_t> Serialize(const ModuleIndex& index) {
     out.Put(variable.bytes);
     out.Put(static_cast<uint8_t>(variable.is_const));
     out.Put(static_cast<uint8_t>(variable.is_managed));
+    out.Put(variable.reference);
   }
   out.Put(static_cast<uint32_t>(index.functions.size()));
   for (const std::string& name : index.functions) out.PutString(name);
@@ -93,7 +95,7 @@ Result<ModuleIndex> ParseModuleIndex(std::span<const uint8_t> bytes) {
     kernel.uses_dynamic_shared = in.Get<uint8_t>() != 0;
     index.kernels.push_back(std::move(kernel));
   }
-  const uint32_t variables = in.GetCount(22);
+  const uint32_t variables = in.GetCount(23);
   for (uint32_t i = 0; i < variables && in.ok(); ++i) {
     SegmentVariable variable;
     variable.name = in.GetString();
@@ -101,6 +103,7 @@ Result<ModuleIndex> ParseModuleIndex(std::span<const uint8_t> bytes) {
     variable.bytes = in.Get<uint64_t>();
     variable.is_const = in.Get<uint8_t>() != 0;
     variable.is_managed = in.Get<uint8_t>() != 0;
+    variable.reference = in.Get<Reference>();
     index.variables.push_back(std::move(variable));
   }
   const uint32_t functions = in.GetCount(4);

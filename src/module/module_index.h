@@ -29,6 +29,7 @@ struct SegmentVariable {
   uint64_t bytes = 0;
   bool is_const = false;
   bool is_managed = false;
+  Reference reference = Reference::kNone;
 };
 
 // Stores into the 8 bytes at `offset`: the address of what is at `addend` in the segment (kSegment), or a function's.

@@ -80,6 +80,7 @@ std::vector<uint8_t> Serialize(const ModuleInfo& info) {
     out.Put(variable.address);
     out.Put(variable.bytes);
     out.Put(static_cast<uint8_t>(variable.is_managed));
+    out.Put(variable.reference);
   }
   return out.Take();
 }
@@ -92,13 +93,14 @@ Result<ModuleInfo> ParseModuleInfo(std::span<const uint8_t> bytes) {
   for (uint32_t i = 0; i < kernels && in.ok(); ++i) info.kernels.push_back(GetKernel(in));
   const uint32_t ranges = in.GetCount(sizeof(MemoryRange));
   for (uint32_t i = 0; i < ranges && in.ok(); ++i) info.memory.push_back(in.Get<MemoryRange>());
-  const uint32_t variables = in.GetCount(21);
+  const uint32_t variables = in.GetCount(22);
   for (uint32_t i = 0; i < variables && in.ok(); ++i) {
     VariableInfo variable;
     variable.name = in.GetString();
     variable.address = in.Get<uint64_t>();
     variable.bytes = in.Get<uint64_t>();
     variable.is_managed = in.Get<uint8_t>() != 0;
+    variable.reference = in.Get<Reference>();
     info.variables.push_back(std::move(variable));
   }
   if (!in.ok()) return Fail("the description of a module is cut short");

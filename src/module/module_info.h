@@ -34,11 +34,15 @@ struct KernelInfo {
   std::string error;                // not empty: this kernel cannot be compiled, and why
 };
 
+// Whether a variable is a texture or surface reference: a description (guest/texture.h) that the program fills in.
+enum class Reference : uint8_t { kNone = 0, kTexture = 1, kSurface = 2, kSampler = 3 };
+
 struct VariableInfo {
   std::string name;
   uint64_t address = 0;  // in the client's window
   uint64_t bytes = 0;
   bool is_managed = false;
+  Reference reference = Reference::kNone;
 };
 
 // Addresses in the client's window.

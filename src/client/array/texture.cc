@@ -1,12 +1,12 @@
 #include "client/array/texture.h"
 
-#include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "client/array/array.h"
-#include "client/array/mipmapped_array.h"
+#include "client/array/texture_resource.h"
 #include "client/base/complaint.h"
 #include "client/context/context.h"
 #include "client/memory/memory.h"
@@ -19,89 +19,7 @@ using guest::AddressMode;
 using guest::TexelKind;
 using guest::Texture;
 
-constexpr uint64_t kMostTexels = std::numeric_limits<int32_t>::max();  // of one dimension: coordinates are signed
-
 bool IsInteger(CUarray_format format) { return format != CU_AD_FORMAT_HALF && format != CU_AD_FORMAT_FLOAT; }
-bool IsSigned(CUarray_format format) {
-  return format == CU_AD_FORMAT_SIGNED_INT8 || format == CU_AD_FORMAT_SIGNED_INT16 ||
-         format == CU_AD_FORMAT_SIGNED_INT32;
-}
-
-int NotSupported(const char* what) { return Complain(CUDA_ERROR_NOT_SUPPORTED, "{} are not supported", what); }
-
-int SetTexels(Texture& texture, CUarray_format format, unsigned channels) {
-  texture.channels = channels;
-  texture.channel_bytes = static_cast<uint32_t>(ChannelBytes(format));
-  texture.texel_bytes = texture.channel_bytes * channels;
-  if (texture.channel_bytes == 0 || (channels != 1 && channels != 2 && channels != 4)) return CUDA_ERROR_INVALID_VALUE;
-  texture.kind = format == CU_AD_FORMAT_HALF ? TexelKind::kHalf
-                 : IsSigned(format)          ? TexelKind::kSigned
-                                             : TexelKind::kBits;
-  return CUDA_SUCCESS;
-}
-
-int SetExtent(Texture& texture, uint64_t width, uint64_t height, uint64_t depth) {
-  const uint64_t extent[3] = {width, std::max<uint64_t>(height, 1), std::max<uint64_t>(depth, 1)};
-  for (int i = 0; i < 3; ++i) {
-    if (extent[i] == 0 || extent[i] > kMostTexels) return CUDA_ERROR_INVALID_VALUE;
-    texture.extent[i] = static_cast<uint32_t>(extent[i]);
-  }
-  return CUDA_SUCCESS;
-}
-
-// The array behind a texture, of a mipmapped one the first level; null if there is none.
-const Array* ArrayOf(const CUDA_RESOURCE_DESC& resource) {
-  if (resource.resType == CU_RESOURCE_TYPE_ARRAY) return Array::Find(resource.res.array.hArray);
-  if (resource.resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) return nullptr;
-  const MipmappedArray* array = MipmappedArray::Find(resource.res.mipmap.hMipmappedArray);
-  return array != nullptr ? array->level(0) : nullptr;
-}
-
-CUarray_format FormatOf(const CUDA_RESOURCE_DESC& resource) {
-  if (resource.resType == CU_RESOURCE_TYPE_LINEAR) return resource.res.linear.format;
-  if (resource.resType == CU_RESOURCE_TYPE_PITCH2D) return resource.res.pitch2D.format;
-  return ArrayOf(resource)->descriptor().Format;
-}
-
-int SetArray(Texture& texture, const Array* array) {
-  if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  const CUDA_ARRAY3D_DESCRIPTOR& shape = array->descriptor();
-  const CopySide origin = array->At(0, 0, 0);
-  texture.address = origin.address;
-  texture.row_bytes = array->row_bytes();
-  texture.plane_bytes = array->row_bytes() * array->rows();
-  CU_TRY(SetTexels(texture, shape.Format, shape.NumChannels));
-  return SetExtent(texture, shape.Width, shape.Height, shape.Depth);
-}
-
-int SetLevels(Texture& texture, const MipmappedArray* array) {
-  if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CU_TRY(SetArray(texture, array->level(0)));
-  texture.levels = array->levels();
-  for (unsigned i = 0; i < array->levels(); ++i) texture.level_address[i] = array->level(i)->At(0, 0, 0).address;
-  return CUDA_SUCCESS;
-}
-
-// Location and format of the texels.
-int SetResource(Texture& texture, const CUDA_RESOURCE_DESC& resource) {
-  if (resource.flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (resource.resType == CU_RESOURCE_TYPE_ARRAY) return SetArray(texture, ArrayOf(resource));
-  if (resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
-    return SetLevels(texture, MipmappedArray::Find(resource.res.mipmap.hMipmappedArray));
-  if (resource.resType == CU_RESOURCE_TYPE_LINEAR) {
-    const auto& linear = resource.res.linear;
-    CU_TRY(SetTexels(texture, linear.format, linear.numChannels));
-    texture.address = linear.devPtr;
-    return SetExtent(texture, linear.sizeInBytes / texture.texel_bytes, 1, 1);
-  }
-  if (resource.resType != CU_RESOURCE_TYPE_PITCH2D) return CUDA_ERROR_INVALID_VALUE;
-  const auto& pitched = resource.res.pitch2D;
-  CU_TRY(SetTexels(texture, pitched.format, pitched.numChannels));
-  texture.address = pitched.devPtr;
-  texture.row_bytes = pitched.pitchInBytes;
-  CU_TRY(SetExtent(texture, pitched.width, pitched.height, 1));
-  return pitched.width * texture.texel_bytes <= pitched.pitchInBytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
 
 // Integers of 8 and 16 bits are read as fractions unless asked for as integers.
 void SetFractions(Texture& texture, unsigned flags) {
@@ -134,7 +52,6 @@ void SetLevelSampling(Texture& texture, const CUDA_TEXTURE_DESC& sampling, bool 
 
 int SetSampling(Texture& texture, const CUDA_RESOURCE_DESC& resource, CUarray_format format,
                 const CUDA_TEXTURE_DESC& sampling) {
-  if ((sampling.flags & CU_TRSF_SRGB) != 0) return NotSupported("sRGB textures");
   const bool is_linear_memory = resource.resType == CU_RESOURCE_TYPE_LINEAR;
   const bool is_normalized = (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
   if (resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && !is_normalized) {
@@ -166,8 +83,34 @@ int SetSampling(Texture& texture, const CUDA_RESOURCE_DESC& resource, CUarray_fo
   return CUDA_SUCCESS;
 }
 
-Answer<uint64_t> Keep(Context& context, AllocationKind kind, const TextureRecord& record) {
-  CU_ASSIGN_OR_REFUSE(const uint64_t handle, Allocate(context, kind, sizeof record));
+// What each byte of an sRGB texel is, linearly.
+using SrgbTable = std::array<float, 256>;
+const SrgbTable& FromSrgb() {
+  static const SrgbTable table = [] {
+    SrgbTable values{};
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double x = static_cast<double>(i) / 255;
+      values[i] = static_cast<float>(x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4));
+    }
+    return values;
+  }();
+  return table;
+}
+
+// sRGB is a property of bytes that are read as fractions; it means nothing for others, as in CUDA.
+bool IsSrgb(const Texture& texture, const CUDA_TEXTURE_DESC& sampling) {
+  return (sampling.flags & CU_TRSF_SRGB) != 0 && texture.kind == TexelKind::kUnsignedFraction &&
+         texture.channel_bytes == 1;
+}
+
+Answer<uint64_t> Keep(Context& context, AllocationKind kind, TextureRecord record) {
+  const bool is_srgb = IsSrgb(record.texture, record.sampling);
+  CU_ASSIGN_OR_REFUSE(const uint64_t handle,
+                      Allocate(context, kind, sizeof record + (is_srgb ? sizeof(SrgbTable) : 0)));
+  if (is_srgb) {
+    record.texture.from_srgb = handle + sizeof record;
+    std::memcpy(reinterpret_cast<void*>(record.texture.from_srgb), &FromSrgb(), sizeof(SrgbTable));
+  }
   std::memcpy(reinterpret_cast<void*>(handle), &record, sizeof record);
   return handle;
 }
@@ -189,21 +132,31 @@ Answer<TextureRecord> Find(uint64_t handle, AllocationKind kind) {
 
 }  // namespace
 
-Answer<uint64_t> CreateTexture(Context& context, const CUDA_RESOURCE_DESC& resource,
-                               const CUDA_TEXTURE_DESC& sampling) {
-  TextureRecord record{.texture = {}, .resource = resource, .sampling = sampling};
-  record.texture.levels = 1;
-  CU_TRY_OR_REFUSE(SetResource(record.texture, resource));
-  CU_TRY_OR_REFUSE(SetSampling(record.texture, resource, FormatOf(resource), sampling));
+Answer<uint64_t> CreateTexture(Context& context, const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& sampling,
+                               const CUDA_RESOURCE_VIEW_DESC& view) {
+  TextureRecord record{.texture = {}, .resource = resource, .sampling = sampling, .view = view};
+  CU_ASSIGN_OR_REFUSE(record.texture, DescribeTexels(resource, view));
+  CU_TRY_OR_REFUSE(SetSampling(record.texture, resource, FormatSeen(resource, view), sampling));
   return Keep(context, AllocationKind::kTexture, record);
 }
 
 Answer<uint64_t> CreateSurface(Context& context, const CUDA_RESOURCE_DESC& resource) {
-  if (resource.resType != CU_RESOURCE_TYPE_ARRAY) return Refuse(CUDA_ERROR_INVALID_VALUE);
-  TextureRecord record{.texture = {}, .resource = resource, .sampling = {}};
-  record.texture.levels = 1;
-  CU_TRY_OR_REFUSE(SetResource(record.texture, resource));
+  TextureRecord record{.texture = {}, .resource = resource, .sampling = {}, .view = {}};
+  CU_ASSIGN_OR_REFUSE(record.texture, DescribeSurface(resource));
   return Keep(context, AllocationKind::kSurface, record);
+}
+
+Answer<Texture> DescribeTexture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& sampling) {
+  CU_ASSIGN_OR_REFUSE(Texture texture, DescribeTexels(resource, {}));
+  CU_TRY_OR_REFUSE(SetSampling(texture, resource, FormatSeen(resource, {}), sampling));
+  if (IsSrgb(texture, sampling))
+    return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED, "texture references of sRGB are not supported; objects are"));
+  return texture;
+}
+
+Answer<Texture> DescribeSurface(const CUDA_RESOURCE_DESC& resource) {
+  if (resource.resType != CU_RESOURCE_TYPE_ARRAY) return Refuse(CUDA_ERROR_INVALID_VALUE);
+  return DescribeTexels(resource, {});
 }
 
 int DestroyTexture(uint64_t handle) { return Destroy(handle, AllocationKind::kTexture); }

@@ -1,7 +1,6 @@
 // Texture and surface objects.
 #include "client/array/texture.h"
 
-#include "client/base/complaint.h"
 #include "client/context/context.h"
 #include "client/context/current.h"
 #include "client/entry/entries.h"
@@ -11,10 +10,8 @@ namespace tutti::client::entry {
 CUresult cuTexObjectCreate(CUtexObject* out, const CUDA_RESOURCE_DESC* resource, const CUDA_TEXTURE_DESC* sampling,
                            const CUDA_RESOURCE_VIEW_DESC* view) {
   if (out == nullptr || resource == nullptr || sampling == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (view != nullptr && view->format != CU_RES_VIEW_FORMAT_NONE)
-    return Complain(CUDA_ERROR_NOT_SUPPORTED, "textures with a resource view are not supported");
   CU_ASSIGN(Context* const context, UsableContext());
-  CU_ASSIGN(*out, CreateTexture(*context, *resource, *sampling));
+  CU_ASSIGN(*out, CreateTexture(*context, *resource, *sampling, view != nullptr ? *view : CUDA_RESOURCE_VIEW_DESC{}));
   return CUDA_SUCCESS;
 }
 
@@ -34,11 +31,10 @@ CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC* out, CUtexObject handle) {
   return CUDA_SUCCESS;
 }
 
-// No object has a view.
 CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* out, CUtexObject handle) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN([[maybe_unused]] const TextureRecord record, FindTexture(handle));
-  *out = {};
+  CU_ASSIGN(const TextureRecord record, FindTexture(handle));
+  *out = record.view;
   return CUDA_SUCCESS;
 }
 

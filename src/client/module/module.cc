@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "client/array/texture_reference.h"
 #include "client/base/environment.h"
 #include "client/context/context.h"
 #include "client/memory/allocation_table.h"
@@ -117,6 +118,7 @@ Module::~Module() {
     if (function != nullptr) Function::Delete(function);
   }
   for (const module::MemoryRange& range : info_.memory) {
+    TextureReference::Forget(range.address, range.bytes);
     AllocationTable::Get().Take(range.address, [](const Allocation& a) { return a.kind == AllocationKind::kModule; });
   }
 }

@@ -116,6 +116,8 @@ void EmitTex(Emitter& e);
 void EmitTld4(Emitter& e);
 void EmitSuld(Emitter& e);
 void EmitSust(Emitter& e);
+void EmitSured(Emitter& e);
+void EmitTextureQuery(Emitter& e);
 // async.cc
 void EmitCp(Emitter& e);
 void EmitStBulk(Emitter& e);

@@ -77,7 +77,7 @@ constexpr M kCopyForms[] = {M::kArrive, M::kBulk, M::kBulkGroup, M::kRead, M::kC
 // The first level is the default, the red component too, and accesses outside of a surface trap.
 constexpr O kTextures[] = {O::kTex, O::kTld4};
 constexpr M kTextureForms[] = {M::kBase, M::kR};
-constexpr O kSurfaces[] = {O::kSuld, O::kSust};
+constexpr O kSurfaces[] = {O::kSuld, O::kSust, O::kSured};
 constexpr M kSurfaceForms[] = {M::kTrap};
 
 // There is nothing that they could reach.

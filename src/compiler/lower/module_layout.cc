@@ -7,6 +7,7 @@
 #include "compiler/lower/kernel_layout.h"
 #include "cuda/result.h"
 #include "fmt/format.h"
+#include "guest/texture.h"
 #include "module/module_index.h"
 
 namespace tutti::compiler {
@@ -25,6 +26,20 @@ bool IsPlaced(const ptx::Variable& variable) {
 
 bool HasInitializer(const ptx::Variable& variable) {
   return !variable.init.bytes.empty() || !variable.init.addresses.empty();
+}
+
+module::Reference ReferenceOf(const ptx::Variable& variable) {
+  switch (variable.type) {
+    case ptx::Type::kTexref: return module::Reference::kTexture;
+    case ptx::Type::kSurfref: return module::Reference::kSurface;
+    case ptx::Type::kSamplerref: return module::Reference::kSampler;
+    default: return module::Reference::kNone;
+  }
+}
+
+// To PTX a reference has no size; here it is the description itself, and so what tex finds at its address.
+uint64_t BytesOf(const ptx::Variable& variable) {
+  return ReferenceOf(variable) == module::Reference::kNone ? variable.bytes() : sizeof(guest::Texture);
 }
 
 // Constants before globals; of each, those with values first.
@@ -74,7 +89,9 @@ Status ModuleLayout::PlaceVariables() {
       return InvalidPtx(fmt::format("variable {}: alignment {} is not a power of two up to {}", variable.name,
                                     alignment, kMaxAlignment));
     }
-    const uint64_t bytes = std::max<uint64_t>(variable.bytes(), 1);
+    const uint64_t bytes = std::max<uint64_t>(BytesOf(variable), 1);
+    if (ReferenceOf(variable) != module::Reference::kNone && variable.count != 1)
+      return InvalidPtx(fmt::format("variable {}: arrays of references are not supported", variable.name));
     if (bytes > kMaxSegmentBytes)
       return InvalidPtx(fmt::format("variable {}: {} bytes are too many", variable.name, bytes));
     const bool is_const = variable.space == ptx::StateSpace::kConst;
@@ -85,7 +102,8 @@ Status ModuleLayout::PlaceVariables() {
     offsets_[v] = offset;
     if (is_const) const_end_ = end;
     index_.segment_alignment = std::max(index_.segment_alignment, alignment);
-    index_.variables.push_back({variable.name, offset, variable.bytes(), is_const, variable.managed});
+    index_.variables.push_back(
+        {variable.name, offset, BytesOf(variable), is_const, variable.managed, ReferenceOf(variable)});
   }
   if (const_end_ != 0) index_.segment_alignment = std::max(index_.segment_alignment, module::kSegmentPageBytes);
   index_.segment_bytes = std::max(end, AlignUp(const_end_, module::kSegmentPageBytes));

@@ -93,7 +93,10 @@ TUTTI_INLINE uint32_t Channel(const Texture* t, uint64_t texel, uint32_t channel
   if (t->kind == TexelKind::kBits) return bits;
   if (t->kind == TexelKind::kSigned) return static_cast<uint32_t>(number);
   if (t->kind == TexelKind::kHalf) return Bits(__builtin_bit_cast(_Float16, static_cast<uint16_t>(bits)));
-  if (t->kind == TexelKind::kUnsignedFraction) return Bits(AsFloat(bits) / t->divisor);
+  if (t->kind == TexelKind::kUnsignedFraction) {
+    if (t->from_srgb != 0 && channel < 3) return reinterpret_cast<const uint32_t*>(t->from_srgb)[bits & 0xff];
+    return Bits(AsFloat(bits) / t->divisor);
+  }
   const float fraction = static_cast<float>(number) / t->divisor;
   return Bits(fraction > -1 ? fraction : -1);
 }

@@ -12,6 +12,11 @@
 //   {i64, i64} tutti_texture_gather(i64 handle, i32 layer, float, float, i32 channel)
 //   i64 tutti_surface(i64 handle, i32 layer, i32 x, i32 y, i32 z, i32 layered, i32 bytes, i32 clamp)
 //     an address or 0
+//   i64 tutti_surface_texel(i64 handle, i32 layer, i32 x, i32 y, i32 z, i32 layered, i32 clamp)
+//   void tutti_surface_put(i64 handle, i32 layer, i32 x, i32 y, i32 z, i32 layered, i32 outside, i32 count, i32... 4)
+//     `outside`: 0 faults, 1 clamps, 2 stores nothing
+//   i32 tutti_texture_query(i64 handle, i32 what, i32 level)
+//     `what`: a guest::TextureQuery
 #pragma once
 
 #include "base/error.h"

@@ -89,25 +89,4 @@ TUTTI_SAMPLING Texel tutti_texture_gather(uint64_t handle, uint32_t layer, float
               static_cast<uint64_t>(Fetch(t, image, i.first, j.first, k.first, channel)) << 32};
 }
 
-// suld and sust: the address of `bytes` of a surface; x counts bytes. Outside of it the nearest one, or 0, where no
-// memory is.
-TUTTI_SAMPLING uint64_t tutti_surface(uint64_t handle, uint32_t layer, int32_t x, int32_t y, int32_t z,
-                                      uint32_t layered, uint32_t bytes, uint32_t clamp) {
-  const Texture* t = At(handle);
-  const uint32_t last[3] = {t->extent[0] * t->texel_bytes - bytes, t->extent[1] - 1, t->extent[2] - 1};
-  const uint32_t given[3] = {static_cast<uint32_t>(x), static_cast<uint32_t>(y),
-                             layered != 0 ? layer : static_cast<uint32_t>(z)};
-  uint64_t at = t->address;
-  const uint64_t stride[3] = {1, t->row_bytes, t->plane_bytes};
-  bool outside = false;
-#pragma unroll
-  for (int axis = 0; axis < 3; ++axis) {
-    const bool below = static_cast<int32_t>(given[axis]) < 0;
-    const bool beyond = given[axis] > last[axis];
-    outside |= beyond;
-    at += (below ? 0 : beyond ? last[axis] : given[axis]) * stride[axis];
-  }
-  return outside && clamp == 0 ? 0 : at;
-}
-
 }  // namespace tutti::sampling
