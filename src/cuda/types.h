@@ -399,6 +399,7 @@ enum : int {
 };
 
 enum : int {
+  CU_JIT_MAX_REGISTERS = 0,
   CU_JIT_WALL_TIME = 2,
   CU_JIT_INFO_LOG_BUFFER = 3,
   CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,

@@ -1,7 +1,6 @@
 #include "client/module/jit_options.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 namespace tutti::client {
@@ -12,6 +11,11 @@ void JitOptions::WriteInfo(std::string_view text) const {
 
 void JitOptions::WriteError(std::string_view text) const {
   Write(cuda::CU_JIT_ERROR_LOG_BUFFER, cuda::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, text);
+}
+
+uint32_t JitOptions::MostRegisters() const {
+  void** const value = ValueOf(cuda::CU_JIT_MAX_REGISTERS);
+  return value != nullptr ? static_cast<uint32_t>(reinterpret_cast<uintptr_t>(*value)) : 0;
 }
 
 void** JitOptions::ValueOf(cuda::CUjit_option option) const {

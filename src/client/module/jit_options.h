@@ -1,8 +1,9 @@
-// JIT options. Log buffers are filled; options about machine code do not apply to this device and are accepted without
-// effect.
+// JIT options. Log buffers are filled, and CU_JIT_MAX_REGISTERS bounds what kernels report; other options about machine
+// code do not apply to this device and are accepted without effect.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "cuda/types.h"
@@ -16,6 +17,8 @@ class JitOptions {
   JitOptions(unsigned count, cuda::CUjit_option* options, void** values)
       : count_(count), options_(options), values_(values) {}
 
+  // CU_JIT_MAX_REGISTERS: what the program wants a thread to have at most; 0: it says nothing.
+  uint32_t MostRegisters() const;
   bool valid() const { return count_ == 0 || (options_ != nullptr && values_ != nullptr); }
   // Writes the texts into the caller's buffers, truncated to their sizes, and the written lengths into the size
   // options.

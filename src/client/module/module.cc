@@ -140,6 +140,9 @@ Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, c
   const bool opened = std::ranges::all_of(loaded.info.memory, [&window](const module::MemoryRange& range) {
     return window.Open(range.address, range.bytes);
   });
+  if (const uint32_t most = options.MostRegisters(); most != 0) {
+    for (module::KernelInfo& kernel : loaded.info.kernels) kernel.registers = std::min(kernel.registers, most);
+  }
   const uint32_t id = loaded.reply.module;
   if (!opened) {
     Forget(id);

@@ -73,6 +73,8 @@ constexpr AttributeValue kAbilities[] = {
     {CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 1},
     {CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, 1},  // memory is coherent: nothing is left to flush
     {CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 0},
+    // Memory may be compressible; this device compresses none of it.
+    {CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, 1},
     {CU_DEVICE_ATTRIBUTE_NUMA_ID, -1},
     {CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, 0},
@@ -182,6 +184,9 @@ wire::DeviceInfo DescribeDevice(const CpuSettings& settings, uint32_t ordinal) {
   set(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1'600'000);
   set(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 128);
   set(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, CacheBytes());
+  // What may persist is a hint, which processors decide for themselves: any of the cache.
+  set(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, CacheBytes());
+  set(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, CacheBytes());
   // One PCI address per ordinal, in a domain that firmware does not use.
   set(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0xf000);
   set(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, static_cast<int32_t>(ordinal + 1));

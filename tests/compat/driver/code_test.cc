@@ -11,6 +11,28 @@ namespace {
 
 using CodeTest = DriverTest;
 
+TEST_F(CodeTest, KernelsReportNoMoreRegistersThanTheProgramAllows) {
+  std::string wide = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p) {\n";
+  wide += ".reg .b64 %d<80>; ld.param.u64 %d0, [p];\n";
+  for (int i = 1; i < 80; ++i) wide += "add.u64 %d" + std::to_string(i) + ", %d0, " + std::to_string(i) + ";\n";
+  for (int i = 1; i < 80; ++i) wide += "st.global.u64 [%d0], %d" + std::to_string(i) + ";\n";
+  wide += "ret; }\n";
+  const auto registers = [&](unsigned count, CUjit_option* options, void** values) {
+    CUmodule loaded = nullptr;
+    CUfunction kernel = nullptr;
+    int found = -1;
+    CU_EXPECT(cuModuleLoadDataEx(&loaded, wide.c_str(), count, options, values));
+    CU_EXPECT(cuModuleGetFunction(&kernel, loaded, "k"));
+    CU_EXPECT(cuFuncGetAttribute(&found, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel));
+    CU_EXPECT(cuModuleUnload(loaded));
+    return found;
+  };
+  CUjit_option options[] = {CU_JIT_MAX_REGISTERS};
+  void* values[] = {reinterpret_cast<void*>(uintptr_t{32})};
+  EXPECT_GT(registers(0, nullptr, nullptr), 32);
+  EXPECT_EQ(registers(1, options, values), 32);
+}
+
 TEST_F(CodeTest, AKernelRunsOnceForEachThread) {
   const CUdeviceptr data = Allocate(1000 * 4);
   CU_ASSERT(cuMemsetD32_v2(data, 1, 1000));

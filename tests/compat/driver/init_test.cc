@@ -2,6 +2,7 @@
 #include <map>
 #include <sstream>
 
+#include "cuda/device_attribute.h"
 #include "driver/fixture.h"
 
 namespace tutti::compat {
@@ -97,6 +98,20 @@ TEST_F(InitTest, ErrorsHaveNamesAndTexts) {
   CU_ASSERT(cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &text));
   EXPECT_STREQ(text, "not enough memory");
   EXPECT_EQ(cuGetErrorName(12345, &text), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(InitTest, HintsAboutCachesAndCompressionHaveSomethingToAimAt) {
+  for (const int attribute :
+       {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE,
+        CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED}) {
+    int value = 0;
+    CU_EXPECT(cuDeviceGetAttribute(&value, attribute, 0));
+    EXPECT_GT(value, 0) << attribute;
+  }
+  size_t limit = 0;
+  CU_EXPECT(cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 1 << 16));
+  CU_EXPECT(cuCtxGetLimit(&limit, CU_LIMIT_PERSISTING_L2_CACHE_SIZE));
+  EXPECT_EQ(limit, size_t{1} << 16);
 }
 
 TEST_F(InitTest, ADeviceTellsItsNameUuidAndBusId) {
