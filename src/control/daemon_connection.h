@@ -36,6 +36,9 @@ class DaemonConnection {
   // well, since a late answer would be taken for another command's.
   Result<Answer> Run(std::string_view line);
 
+  // Of the commands from now on.
+  void set_patience_ms(int patience_ms) { patience_ms_ = patience_ms; }
+
   // Waits until the daemon's process is gone, for callers that look at the process list next: up to the timeout for it
   // to close the connection, and five seconds after that.
   void WaitForEnd();

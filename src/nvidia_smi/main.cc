@@ -52,32 +52,6 @@ int Failed(nvmlReturn_t result) {
   return ExitStatus(result);
 }
 
-int SetMode(const Options& options, const std::vector<Gpu>& gpus) {
-  for (const Gpu& gpu : gpus) {
-    const nvmlReturn_t result = nvmlDeviceSetComputeMode(gpu.handle, options.compute_mode);
-    std::string name = ComputeModeName(options.compute_mode);
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    if (result == NVML_ERROR_NO_PERMISSION) {
-      std::fputs(fmt::format("Unable to set the compute mode for GPU {}: Insufficient Permissions\nTerminating early "
-                             "due to previous error.\n",
-                             gpu.bus_id)
-                     .c_str(),
-                 stderr);
-      return ExitStatus(result);
-    }
-    if (result == NVML_ERROR_NOT_SUPPORTED) {
-      std::fputs(
-          fmt::format("Setting compute mode to EXCLUSIVE_THREAD is not supported for GPU {}.\n", gpu.bus_id).c_str(),
-          stderr);
-      return ExitStatus(result);
-    }
-    if (result != NVML_SUCCESS) return Failed(result);
-    fmt::print("Set compute mode to {} for GPU {}.\n", name, gpu.bus_id);
-  }
-  std::fputs("All done.\n", stdout);
-  return 0;
-}
-
 // The text of one sample, or the message of its error.
 std::expected<std::string, std::string> Show(const Options& options, const System& system, const std::vector<Gpu>& gpus,
                                              unsigned shown) {
@@ -108,6 +82,42 @@ bool Write(const Options& options, const std::string& text, bool first) {
   return std::fclose(file) == 0 && written;
 }
 
+// The exit status of an answer: not 0 unless it has all been written.
+int Say(const Options& options, const std::string& text, bool first) {
+  if (Write(options, text, first)) return 0;
+  std::fputs(
+      fmt::format("cannot write {}: {}\n", options.file.empty() ? "the answer" : options.file, std::strerror(errno))
+          .c_str(),
+      stderr);
+  return 255;
+}
+
+int SetMode(const Options& options, const std::vector<Gpu>& gpus) {
+  std::string text;
+  for (const Gpu& gpu : gpus) {
+    const nvmlReturn_t result = nvmlDeviceSetComputeMode(gpu.handle, options.compute_mode);
+    std::string name = ComputeModeName(options.compute_mode);
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    if (result == NVML_ERROR_NO_PERMISSION) {
+      std::fputs(fmt::format("Unable to set the compute mode for GPU {}: Insufficient Permissions\nTerminating early "
+                             "due to previous error.\n",
+                             gpu.bus_id)
+                     .c_str(),
+                 stderr);
+      return ExitStatus(result);
+    }
+    if (result == NVML_ERROR_NOT_SUPPORTED) {
+      std::fputs(
+          fmt::format("Setting compute mode to EXCLUSIVE_THREAD is not supported for GPU {}.\n", gpu.bus_id).c_str(),
+          stderr);
+      return ExitStatus(result);
+    }
+    if (result != NVML_SUCCESS) return Failed(result);
+    text += fmt::format("Set compute mode to {} for GPU {}.\n", name, gpu.bus_id);
+  }
+  return Say(options, text + "All done.\n", true);
+}
+
 int Look(const Options& options, unsigned shown) {
   const auto system = ReadSystem();
   if (!system) return Failed(system.error());
@@ -119,12 +129,7 @@ int Look(const Options& options, unsigned shown) {
     std::fputs(text.error().c_str(), stderr);
     return kInvalidArgument;
   }
-  if (Write(options, *text, shown == 0)) return 0;
-  std::fputs(
-      fmt::format("cannot write {}: {}\n", options.file.empty() ? "the answer" : options.file, std::strerror(errno))
-          .c_str(),
-      stderr);
-  return 255;
+  return Say(options, *text, shown == 0);
 }
 
 std::string Version() {
@@ -145,9 +150,9 @@ int Run(const std::vector<std::string>& arguments) {
     std::fputs(options.error().c_str(), stderr);
     return kInvalidArgument;
   }
-  if (options->what == What::kText && !options->text.empty()) return Write(*options, options->text, true) ? 0 : 255;
+  if (options->what == What::kText && !options->text.empty()) return Say(*options, options->text, true);
   if (const nvmlReturn_t result = nvmlInit_v2(); result != NVML_SUCCESS) return Failed(result);
-  if (options->what == What::kText) return Write(*options, Version(), true) ? 0 : 255;
+  if (options->what == What::kText) return Say(*options, Version(), true);
   const bool monitor = options->what == What::kDevices || options->what == What::kProcesses;
   const unsigned pause_ms = options->loop_ms.value_or(monitor ? kMonitorMs : 0);
   const unsigned times = options->times.value_or(pause_ms == 0 ? 1 : 0);  // 0: without an end

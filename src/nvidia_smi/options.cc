@@ -84,12 +84,9 @@ class Reader {
     return fmt::format("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help: \"{}\".\n", word);
   }
 
-  // The value of "--name=value", or the next word.
+  // The value of "--name=value" or "-n=value", or the next word.
   std::optional<std::string> Value(const std::string& word) {
-    if (word.starts_with("--")) {
-      const size_t equals = word.find('=');
-      if (equals != word.npos) return word.substr(equals + 1);
-    }
+    if (const size_t equals = word.find('='); equals != word.npos) return word.substr(equals + 1);
     if (next_ >= words_.size()) return std::nullopt;
     return words_[next_++];
   }

@@ -37,6 +37,14 @@ TEST(Options, AreTakenInNvidiasForms) {
   EXPECT_EQ(monitor.loop_ms, 2000u);
 }
 
+TEST(Options, AValueMayFollowAShortNameWithAnEqualsSign) {
+  const Options one = Read({"-i=0", "-L"});
+  EXPECT_EQ(one.what, What::kList);
+  EXPECT_THAT(one.ids, ElementsAre("0"));
+  EXPECT_EQ(Read({"-c=3"}).compute_mode, 3);
+  EXPECT_THAT(Read({"-q", "-d=MEMORY"}).sections, ElementsAre("MEMORY"));
+}
+
 TEST(Options, ComputeModesHaveNamesAndNumbers) {
   for (const auto& [word, mode] :
        {std::pair("0", 0), {"DEFAULT", 0}, {"1", 1}, {"2", 2}, {"prohibited", 2}, {"3", 3}, {"EXCLUSIVE_PROCESS", 3}}) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 #include "nvml/entry.h"
@@ -12,27 +13,37 @@ using namespace tutti::nvml;
 
 namespace {
 
+constexpr size_t kMostBusIdBytes = 32;  // of a program's text
+
 template <typename Predicate>
 nvmlReturn_t FindIf(nvmlDevice_t* handle, Predicate is_it) {
   if (handle == nullptr) return Session::active() ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_UNINITIALIZED;
   return WithView([&](const View& view) {
     for (uint32_t i = 0; i < view.devices.size(); ++i) {
       if (!is_it(view.devices[i])) continue;
-      *handle = HandleOf(i);
+      *handle = HandleOf(view.devices[i]);
       return *handle != nullptr ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
     }
     return NVML_ERROR_NOT_FOUND;
   });
 }
 
-// "0000:01:00.0", with a domain of four or eight digits, or none.
+// "0000:01:00.0", with a domain of four or eight digits, or none, and perhaps no function. Nothing else before, between
+// or behind, where sscanf takes blanks and signs.
 bool IsBusId(const Device& device, const char* text) {
+  const size_t length = strnlen(text, kMostBusIdBytes);
+  if (length == kMostBusIdBytes || std::strspn(text, "0123456789abcdefABCDEF:.") != length) return false;
   unsigned domain = 0, bus = 0, slot = 0, function = 0;
-  if (std::sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3) {
-    domain = 0;
-    if (std::sscanf(text, "%x:%x.%x", &bus, &slot, &function) < 2) return false;
-  }
-  return function == 0 && domain == device.pci_domain && bus == device.pci_bus && slot == device.pci_device;
+  const auto all = [&](const char* form, auto*... numbers) {
+    int end = -1;
+    return std::sscanf(text, form, numbers..., &end) == sizeof...(numbers) && end >= 0 &&
+           static_cast<size_t>(end) == length;
+  };
+  const bool is_read = all("%8x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function) ||
+                       all("%8x:%2x:%2x%n", &domain, &bus, &slot) ||
+                       (domain = 0, all("%2x:%2x.%1x%n", &bus, &slot, &function)) ||
+                       (domain = 0, function = 0, all("%2x:%2x%n", &bus, &slot));
+  return is_read && function == 0 && domain == device.pci_domain && bus == device.pci_bus && slot == device.pci_device;
 }
 
 }  // namespace
@@ -50,7 +61,7 @@ NVML_EXPORT nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* handle) 
   if (handle == nullptr) return Session::active() ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_UNINITIALIZED;
   return WithView([&](const View& view) {
     if (index >= view.devices.size()) return NVML_ERROR_INVALID_ARGUMENT;
-    *handle = HandleOf(index);
+    *handle = HandleOf(view.devices[index]);
     return *handle != nullptr ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
   });
 }
@@ -129,7 +140,7 @@ NVML_EXPORT nvmlDeviceGetPciInfoExt(nvmlDevice_t handle, nvmlPciInfoExt_v1_t* in
                  .domain = device.pci_domain,
                  .bus = device.pci_bus,
                  .device = device.pci_device,
-                 .baseClass = 0x03,   // display controller
+                 .baseClass = 0x03,  // display controller
                  .subClass = 0x02};  // 3D
         Fill(info->busId, device.BusId());
         return NVML_SUCCESS;

@@ -15,7 +15,7 @@
 namespace tutti::nvml {
 namespace {
 
-constexpr int kPatienceMs = 10'000;
+constexpr int kPatienceMs = 5'000;  // for all that one call asks of the daemon
 constexpr uint64_t kMomentNs = 50'000'000;
 
 struct State {
@@ -24,6 +24,7 @@ struct State {
   std::vector<std::string> uuids;  // by handle, of all devices ever seen
   std::shared_ptr<const View> seen;
   uint64_t seen_ns = 0;
+  uint64_t quiet_until_ns = 0;  // after a failure
 };
 
 // Never destroyed: threads may still call while the process exits.
@@ -97,14 +98,20 @@ bool Session::active() {
 
 std::shared_ptr<const View> Session::Now() {
   State& state = Our();
+  const uint64_t begin_ns = NowNs();
   {
     const std::scoped_lock lock(state.mutex);
-    if (state.seen != nullptr && NowNs() - state.seen_ns < kMomentNs) return state.seen;
+    if (state.seen != nullptr && begin_ns - state.seen_ns < kMomentNs) return state.seen;
+    if (begin_ns < state.quiet_until_ns) return nullptr;
   }
   auto view = LookNow();
-  if (view == nullptr) return nullptr;
+  const uint64_t end_ns = NowNs();
   const std::scoped_lock lock(state.mutex);
-  Remember(state, view);
+  if (view == nullptr) {
+    state.quiet_until_ns = end_ns + 2 * (end_ns - begin_ns);
+  } else {
+    Remember(state, view);
+  }
   return view;
 }
 
@@ -114,11 +121,10 @@ void Session::Forget() {
   state.seen_ns = 0;
 }
 
-nvmlDevice_t HandleOf(uint32_t device) {
+nvmlDevice_t HandleOf(const Device& device) {
   State& state = Our();
   const std::scoped_lock lock(state.mutex);
-  if (state.seen == nullptr || device >= state.seen->devices.size()) return nullptr;
-  const auto found = std::ranges::find(state.uuids, state.seen->devices[device].uuid);
+  const auto found = std::ranges::find(state.uuids, device.uuid);
   if (found == state.uuids.end()) return nullptr;
   return reinterpret_cast<nvmlDevice_t>(&handles[static_cast<size_t>(found - state.uuids.begin())]);
 }

@@ -21,15 +21,16 @@ class Session {
   static nvmlReturn_t End();
   static bool active();
 
-  // A view at most a moment old. Null: the daemon no longer answers.
+  // A view at most a moment old. Null: the daemon no longer answers. After a failure that took long, others follow at
+  // once for twice as long, so a daemon that hangs takes a third of the program's time at most.
   static std::shared_ptr<const View> Now();
   // Drops the view, after a change: the next call looks again.
   static void Forget();
 };
 
-// Handles of devices, by their index among those found by the first Begin. The values are ours: any other is
-// recognised without being dereferenced.
-nvmlDevice_t HandleOf(uint32_t device);
+// The handle of a device of a view, whichever view other threads have got since. The values are ours: any other is
+// recognised without being dereferenced. Null for devices beyond those that there are handles for.
+nvmlDevice_t HandleOf(const Device& device);
 
 // The device of a handle in this view; null if it is none of ours, or if the view has no such device. A handle stays
 // with its device when the devices change.

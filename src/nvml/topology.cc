@@ -31,7 +31,7 @@ NVML_EXPORT nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t handle, int level, uns
         if (nearest == nullptr || *count == 0) return NVML_SUCCESS;
         if (room < *count) return NVML_ERROR_INSUFFICIENT_SIZE;
         for (uint32_t i = 0; i < view.devices.size(); ++i) {
-          if (i != index) *nearest++ = HandleOf(i);
+          if (i != index) *nearest++ = HandleOf(view.devices[i]);
         }
         return NVML_SUCCESS;
       },

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/clock.h"
 #include "client/base/environment.h"
 #include "control/daemon_connection.h"
 #include "control/limits.h"
@@ -115,8 +116,16 @@ control::Places OurPlaces() {
   return {.pipe_directory = control::kDefaultPipeDirectory, .log_directory = control::kDefaultLogDirectory};
 }
 
-Result<View> AskDaemon(control::DaemonConnection& daemon) {
+// Milliseconds until then, for what takes no timeout of 0.
+int Left(uint64_t deadline_ns) {
+  const uint64_t now_ns = NowNs();
+  return deadline_ns > now_ns ? static_cast<int>((deadline_ns - now_ns) / 1'000'000) + 1 : 1;
+}
+
+Result<View> AskDaemon(control::DaemonConnection& daemon, uint64_t deadline_ns) {
+  daemon.set_patience_ms(Left(deadline_ns));
   TUTTI_ASSIGN(const control::Answer shares, daemon.Run(Question()));
+  daemon.set_patience_ms(Left(deadline_ns));
   if (shares.exit_status != 0) return Fail(shares.text.substr(0, 200));
   TUTTI_ASSIGN(View view, ReadShares(shares.text));
   TUTTI_ASSIGN(const control::Report report, control::FetchReport(daemon));
@@ -186,13 +195,14 @@ void AddProcesses(const control::Report& report, const Asker& asker, View& view)
 }
 
 Result<View> Look(int patience_ms) {
+  const uint64_t deadline_ns = NowNs() + static_cast<uint64_t>(patience_ms) * 1'000'000;
   const control::Places places = OurPlaces();
   auto daemon = control::DaemonConnection::Open(places, patience_ms);
   if (daemon) {
     TUTTI_TRY(CheckListener(*daemon, places));
-    return AskDaemon(*daemon);
+    return AskDaemon(*daemon, deadline_ns);
   }
-  if (!NobodyListens(places, patience_ms)) return std::unexpected(std::move(daemon).error());
+  if (!NobodyListens(places, Left(deadline_ns))) return std::unexpected(std::move(daemon).error());
   TUTTI_ASSIGN(std::vector<Device> devices, PrivateDevices());
   const auto modes = control::ComputeModes::Load();
   for (Device& device : devices) device.compute_mode = modes.Of(device.uuid);

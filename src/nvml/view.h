@@ -53,8 +53,8 @@ struct View {
   double busy(uint32_t device) const;
 };
 
-// Asks the daemon; without one, a private server. Waits at most `patience_ms` for the daemon. Leaves nothing open.
-// Thread-safe.
+// Asks the daemon; without one, a private server. Waits at most `patience_ms` for the daemon, all in
+// all. Leaves nothing open. Thread-safe.
 Result<View> Look(int patience_ms);
 
 // The parts of it, for tests. The text is untrusted: values out of range are an error or a default, never a crash.

@@ -54,8 +54,12 @@ status_of() { local status=0; "$@" > "$work/out" 2>&1 || status=$?; echo $status
 expect "status of an unknown option" 2 "$(status_of "$smi" --nonsense)"
 expect "status of an unknown field" 2 "$(status_of "$smi" --query-gpu=nonsense --format=csv)"
 expect "status of an unknown device" 6 "$(status_of "$smi" -i 7)"
+status_of_full() { local status=0; "$@" > /dev/full 2> "$work/out" || status=$?; echo $status; }
+expect "status of an answer that cannot be written" 255 "$(status_of_full "$smi" -L)"
+expect_in "and why" "cannot write the answer" "$(cat "$work/out")"
 
 if [ "$(id -u)" = 0 ]; then
+  expect "status of a mode that is not told" 255 "$(status_of_full "$smi" -c 0)"
   expect "-c" "All done." "$("$smi" -c EXCLUSIVE_PROCESS | tail -1)"
   expect "mode" "Exclusive_Process" "$("$smi" --query-gpu=compute_mode --format=csv,noheader)"
   "$smi" -c 0 > "$work/out"

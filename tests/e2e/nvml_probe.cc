@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "nvml/functions.h"
@@ -76,6 +77,14 @@ void Mistakes() {
   REFUSES(NVML_ERROR_NOT_FOUND, nvmlDeviceGetHandleByUUID("GPU-none", &device));
   REFUSES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetHandleByUUID(nullptr, &device));
   REFUSES(NVML_ERROR_NOT_FOUND, nvmlDeviceGetHandleByPciBusId_v2("FFFF:FF:1F.7", &device));
+  nvmlPciInfo_t pci{};
+  Check(nvmlDeviceGetPciInfo_v3(device, &pci), "address");
+  const std::string address = pci.busId;
+  REFUSES(NVML_SUCCESS, nvmlDeviceGetHandleByPciBusId_v2(address.c_str(), &device));
+  REFUSES(NVML_SUCCESS, nvmlDeviceGetHandleByPciBusId_v2(address.substr(0, address.size() - 2).c_str(), &device));
+  for (const std::string& other :
+       {address + "x", address + " ", address + "0", " " + address, address + ":00", "-" + address})
+    REFUSES(NVML_ERROR_NOT_FOUND, nvmlDeviceGetHandleByPciBusId_v2(other.c_str(), &device));
 
   for (const uintptr_t value : {uintptr_t{0}, uintptr_t{1}, uintptr_t{0xdeadbeef}, ~uintptr_t{0},
                                 reinterpret_cast<uintptr_t>(&memory), reinterpret_cast<uintptr_t>(device) + 12}) {

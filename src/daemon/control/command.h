@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/access/visitor.h"
+#include "daemon/servers/server_catalog.h"
 #include "os/fd.h"
 
 namespace tutti::daemon {
@@ -44,6 +45,7 @@ struct CommandCall {
   Visitor caller;
   std::vector<std::string> words;  // words[0] is the command
   Reply reply;
+  Route route = {};  // of the socket that the caller came by
 
   // The word at `index`, or "" if the line is shorter.
   std::string_view word(size_t index) const {

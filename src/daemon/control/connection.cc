@@ -112,7 +112,7 @@ void Connection::Run(uint32_t serial, const std::string& line) {
     if (!quiet) LogLines(log, party, answer.text);
     if (const auto self = weak.lock()) self->Answered(serial, std::move(answer));
   });
-  keeper_.use.run_command(visitor_, control::SplitWords(line), std::move(reply));
+  keeper_.use.run_command(visitor_, route_, control::SplitWords(line), std::move(reply));
 }
 
 void Connection::Answered(uint32_t serial, CommandAnswer answer) {

@@ -22,7 +22,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What connections are for.
   struct Use {
     std::function<void(WaitingClient)> client_arrived;
-    std::function<void(const Visitor&, std::vector<std::string> words, Reply)> run_command;
+    std::function<void(const Visitor&, const Route&, std::vector<std::string> words, Reply)> run_command;
     std::function<bool()> needs_cgroups;  // MemoryAccounting::needs_cgroups
     std::function<void(Visitor&, int socket)> learn_cgroup = [](Visitor& visitor, int socket) {
       visitor.LearnCgroup(socket);

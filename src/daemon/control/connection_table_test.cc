@@ -60,7 +60,7 @@ class ConnectionTableTest : public testing::Test {
                          log_,
                          {.client_arrived = [this](const WaitingClient&) { ++clients_; },
                           .run_command =
-                              [this](const Visitor&, const std::vector<std::string>& words, Reply reply) {
+                              [this](const Visitor&, const Route&, const std::vector<std::string>& words, Reply reply) {
                                 commands_.push_back(words.at(0));
                                 replies_.push_back(std::move(reply));
                                 if (on_command_) on_command_();

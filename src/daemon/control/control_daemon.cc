@@ -78,8 +78,8 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
           .remove_server = [this](const std::string& name) { RemoveServer(name); }},
       connections_(*loop_, log_,
                    {.client_arrived = [this](WaitingClient client) { broker_.Arrived(std::move(client)); },
-                    .run_command = [this](const Visitor& caller, std::vector<std::string> words,
-                                          Reply reply) { RunFor(caller, std::move(words), std::move(reply)); },
+                    .run_command = [this](const Visitor& caller, const Route& route, std::vector<std::string> words,
+                                          Reply reply) { RunFor(caller, route, std::move(words), std::move(reply)); },
                     .needs_cgroups = [this] { return accounting_.needs_cgroups(); }},
                    MaxConnections()),
       claim_registry_(claims_, sockets_, broker_, connections_) {
@@ -306,11 +306,12 @@ DaemonState ControlDaemon::State() {
 }
 
 // What a command has changed is kept before it is answered.
-void ControlDaemon::RunFor(const Visitor& caller, std::vector<std::string> words, Reply reply) {
+void ControlDaemon::RunFor(const Visitor& caller, const Route& route, std::vector<std::string> words, Reply reply) {
   RunCommand({context_, caller, std::move(words), Reply([this, reply = std::move(reply)](CommandAnswer answer) {
                 KeepState();
                 reply.Finish(std::move(answer));
-              })});
+              }),
+              route});
 }
 
 void ControlDaemon::KeepState() {

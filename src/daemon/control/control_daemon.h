@@ -70,7 +70,7 @@ class ControlDaemon {
   std::vector<std::string> Settings();
   void Restore(const std::vector<std::string>& settings);
   DaemonState State();
-  void RunFor(const Visitor& caller, std::vector<std::string> words, Reply reply);
+  void RunFor(const Visitor& caller, const Route& route, std::vector<std::string> words, Reply reply);
   void KeepState();
 
   std::unique_ptr<EventLoop> loop_;
