@@ -59,8 +59,10 @@ std::expected<std::string, std::string> Show(const Options& options, const Syste
   switch (options.what) {
     case What::kList: return List(gpus);
     case What::kDetails: return Details(system, gpus, options.sections);
-    case What::kDevices: return (monitor_header ? DeviceHeader() : "") + DeviceSample(gpus);
-    case What::kProcesses: return (monitor_header ? ProcessHeader() : "") + ProcessSample(gpus);
+    case What::kDevices:
+      return (monitor_header ? DeviceHeader(options.groups) : "") + DeviceSample(gpus, options.groups);
+    case What::kProcesses:
+      return (monitor_header ? ProcessHeader(options.groups) : "") + ProcessSample(gpus, options.groups);
     case What::kTopology: return TopologyMatrix(gpus);
     case What::kQueryGpu:
     case What::kQueryProcesses: {

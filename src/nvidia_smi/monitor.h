@@ -2,16 +2,21 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nvidia_smi/gpu.h"
 
 namespace tutti::nvidia_smi {
 
-std::string DeviceHeader();
-std::string DeviceSample(const std::vector<Gpu>& gpus);
-std::string ProcessHeader();
-std::string ProcessSample(const std::vector<Gpu>& gpus);
+// Groups of columns, a letter each (-s): of devices p, u, c, v, m, e and t, of processes u and m.
+inline constexpr std::string_view kDeviceGroups = "pucvmet", kProcessGroups = "um";
+inline constexpr std::string_view kUsualDeviceGroups = "pucm", kUsualProcessGroups = "um";
+
+std::string DeviceHeader(std::string_view groups);
+std::string DeviceSample(const std::vector<Gpu>& gpus, std::string_view groups);
+std::string ProcessHeader(std::string_view groups);
+std::string ProcessSample(const std::vector<Gpu>& gpus, std::string_view groups);
 
 std::string TopologyMatrix(const std::vector<Gpu>& gpus);
 

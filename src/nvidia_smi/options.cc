@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "nvidia_smi/fields.h"
+#include "nvidia_smi/monitor.h"
 
 namespace tutti::nvidia_smi {
 namespace {
@@ -60,8 +61,10 @@ class Reader {
     if (!words_.empty() && !words_[0].starts_with("-")) {
       if (words_[0] == "dmon") {
         options_.what = What::kDevices;
+        options_.groups = kUsualDeviceGroups;
       } else if (words_[0] == "pmon") {
         options_.what = What::kProcesses;
+        options_.groups = kUsualProcessGroups;
       } else if (words_[0] == "topo") {
         options_.what = What::kTopology;
       } else {
@@ -160,9 +163,9 @@ class Reader {
     if (name == "-i" || name == "--id") return List(word, &options_.ids);
     if (name == "-c" || name == "--compute-mode") return Count(word);
     if (monitor() && (name == "-d" || name == "--delay")) return SetLoop(word, 1000);
-    if (monitor() && (name == "-s" || name == "--select" || name == "-o" || name == "--options")) {
-      return Value(word) ? std::nullopt : std::optional(Unknown(word));  // all columns that there are, always
-    }
+    if (monitor() && (name == "-s" || name == "--select")) return Groups(word);
+    if (monitor() && (name == "-o" || name == "--options"))  // neither dates nor times
+      return Value(word) ? std::nullopt : std::optional(Unknown(word));
     if (monitor()) return Unknown(word);
     if (name == "-L" || name == "--list-gpus") return Choose(What::kList);
     if (name == "-q" || name == "--query") return Choose(What::kDetails);
@@ -192,6 +195,14 @@ class Reader {
     const auto value = Value(word);
     if (!value || Split(*value).empty()) return Unknown(word);
     *list = Split(*value);
+    return std::nullopt;
+  }
+  std::optional<std::string> Groups(const std::string& word) {
+    const std::string_view known = options_.what == What::kDevices ? kDeviceGroups : kProcessGroups;
+    const auto value = Value(word);
+    if (!value || value->empty() || value->find_first_not_of(known) != value->npos)
+      return fmt::format("-s takes the letters of groups of columns: some of \"{}\".\n", known);
+    options_.groups = *value;
     return std::nullopt;
   }
   std::optional<std::string> Sections(const std::string& word) {
@@ -227,8 +238,8 @@ std::string Help() {
   nvidia-smi --query-compute-apps=FIELDS --format=csv[,noheader][,nounits]
   nvidia-smi -c, --compute-mode=MODE
                                    root: 0/DEFAULT, 2/PROHIBITED, 3/EXCLUSIVE_PROCESS
-  nvidia-smi dmon [-c SAMPLES] [-d SECONDS]    the devices' use, a line for each and each second
-  nvidia-smi pmon [-c SAMPLES] [-d SECONDS]    the processes' use
+  nvidia-smi dmon [-c SAMPLES] [-d SECONDS] [-s pucvmet]   the devices' use, a line for each and each second
+  nvidia-smi pmon [-c SAMPLES] [-d SECONDS] [-s um]        the processes' use
   nvidia-smi topo -m               how the devices are connected
 
   -i, --id=DEVICES                 only these: indices, UUIDs, PCI addresses

@@ -29,6 +29,7 @@ struct Options {
   int compute_mode = 0;
   std::optional<unsigned> loop_ms;
   std::optional<unsigned> times;  // -c of dmon and pmon
+  std::string groups;             // -s of these: columns, a letter for each group
   std::string file;               // -f
   std::string text;               // of kText: the whole answer
 };

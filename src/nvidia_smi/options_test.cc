@@ -35,6 +35,9 @@ TEST(Options, AreTakenInNvidiasForms) {
   EXPECT_EQ(monitor.what, What::kDevices);
   EXPECT_EQ(monitor.times, 3u);
   EXPECT_EQ(monitor.loop_ms, 2000u);
+  EXPECT_EQ(Read({"dmon", "-s", "u"}).groups, "u");
+  EXPECT_EQ(Read({"pmon"}).groups, "um");
+  EXPECT_FALSE(ReadOptions({"pmon", "-s", "p"}));
 }
 
 TEST(Options, AValueMayFollowAShortNameWithAnEqualsSign) {

@@ -30,6 +30,8 @@ details=$("$smi" -q -d MEMORY,PIDS)
 expect_in "-q" ": $one" "$details"
 [[ "$details" != *"Compute Mode"* ]] || fail "-d MEMORY shows compute modes, too"
 expect_in "dmon" "192" "$("$smi" dmon -c 1 | tail -1)"
+expect "columns of dmon -s u" "# gpu sm mem enc dec jpg ofa" "$("$smi" dmon -s u -c 1 | head -1 | xargs)"
+expect "columns of pmon -s m" "# gpu pid type fb ccpm command" "$("$smi" pmon -s m -c 1 | head -1 | xargs)"
 expect "pmon" 2 "$("$smi" pmon -c 1 | grep -c 'M+C')"
 expect_in "topo" "GPU0" "$("$smi" topo -m)"
 
