@@ -39,7 +39,7 @@ class HeaderParser {
     function_.name = name->text;
     function_.position = name->position;
     if (tokens_.At('(') && !ParseParameters(context_, tokens_, true, &parameters)) return false;
-    while (tokens_.current().kind == TokenKind::kDotWord) {
+    while (tokens_.current().kind == TokenKind::kDotWord && !EndsWithoutSemicolon()) {
       if (!Directive()) return false;
     }
     SetPrototype(returns, parameters);
@@ -55,13 +55,23 @@ class HeaderParser {
       body.start = tokens_.StateAfterCurrent();
       if (!tokens_.SkipBraces()) return context_.Fail(name->position, "the body of this function has no end");
       function_.has_body = true;
-    } else if (!Expect(context_, tokens_, ';', "or a body after a function")) {
+    } else if (!EndsWithoutSemicolon() && !Expect(context_, tokens_, ';', "or a body after a function")) {
       return false;
     }
     return Add(*name, std::move(body), bodies);
   }
 
  private:
+  // The declaration of an external function may end where the next item begins: ptxas takes it, and compilers write it.
+  bool EndsWithoutSemicolon() const {
+    if (function_.linkage != Linkage::kExtern) return false;
+    const Token& next = tokens_.current();
+    if (next.kind == TokenKind::kEnd) return true;
+    constexpr std::string_view kItems[] = {"extern", "visible", "weak",   "common", "entry",   "func",
+                                           "global", "const",   "shared", "file",   "section", "alias"};
+    return next.kind == TokenKind::kDotWord && std::ranges::find(kItems, next.text) != std::end(kItems);
+  }
+
   bool ParseExtents(std::array<uint32_t, 3>* extents) {
     *extents = {1, 1, 1};
     for (size_t i = 0; i < 3; ++i) {

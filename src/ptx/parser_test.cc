@@ -62,6 +62,17 @@ TEST(ParserTest, LabelsPointAtInstructions) {
   EXPECT_EQ(k.labels.at(k.instructions.at(2).operands.at(0).index).instruction, 1u);
 }
 
+TEST(ParserTest, AnExternalFunctionNeedsNoSemicolon) {
+  const std::string declared = ".extern .func (.param .b32 r) f (.param .b64 a)\n.noreturn\n";
+  const Module module = MustParse(std::string(kHead) + declared + ".extern .func g\n.visible .entry k()\n{\nret;\n}\n" +
+                                  ".extern .func h ()");
+  ASSERT_EQ(module.functions.size(), 4u);
+  EXPECT_EQ(module.functions[0].name, "f");
+  EXPECT_TRUE(module.functions[0].noreturn);
+  EXPECT_TRUE(module.functions[2].has_body);
+  EXPECT_FALSE(Parse(std::string(kHead) + ".func f\n.visible .entry k()\n{\nret;\n}\n")) << "others need one";
+}
+
 TEST(ParserTest, VersionsNewerThanKnownAreAccepted) {
   EXPECT_EQ(MustParse(".version 12.10\n.target sm_999\n.address_size 64\n").version_minor, 10u);
 }

@@ -30,19 +30,41 @@ bool ReadChoice(Emitter& e, size_t operand, size_t count, std::vector<llvm::Valu
   return true;
 }
 
+// One of the four words of a fetch, as 32 bits.
+llvm::Value* Word(Emitter& e, llvm::Value* fetched, unsigned number) {
+  llvm::Value* word = e.ir.CreateExtractValue(fetched, number / 2);
+  if (number % 2 == 1) word = e.ir.CreateLShr(word, 32);
+  return e.ir.CreateTrunc(word, e.ir.getInt32Ty());
+}
+
+// Its 32-bit float rounded to one of 16 bits, as these bits.
+llvm::Value* HalfWord(Emitter& e, llvm::Value* fetched, unsigned number) {
+  llvm::Value* wide = e.ir.CreateBitCast(Word(e, fetched, number), e.ir.getFloatTy());
+  return e.ir.CreateBitCast(e.ir.CreateFPTrunc(wide, e.ir.getHalfTy()), e.ir.getInt16Ty());
+}
+
+// As the instruction's type asks: a word, a half, or two halves, the first in the lower bits.
+llvm::Value* Fetched(Emitter& e, llvm::Value* fetched, unsigned number, T type) {
+  if (type == T::kF16) return HalfWord(e, fetched, number);
+  if (type != T::kF16x2) return Word(e, fetched, number);
+  llvm::Type* word = e.ir.getInt32Ty();
+  llvm::Value* low = e.ir.CreateZExt(HalfWord(e, fetched, 2 * number), word);
+  llvm::Value* high = e.ir.CreateZExt(HalfWord(e, fetched, 2 * number + 1), word);
+  return e.ir.CreateOr(low, e.ir.CreateShl(high, 16));
+}
+
 // The four words of a fetch to the destinations.
 void WriteFetched(Emitter& e, llvm::Value* fetched) {
   const auto destinations = e.Elements(e.operand(0));
   const T type = e.type(0);
-  if (destinations.size() != 4 || (type != T::kF32 && type != T::kS32 && type != T::kU32)) {
-    return e.Refuse("only fetches of four 32-bit values are supported");
+  const bool is_known = type == T::kF32 || type == T::kS32 || type == T::kU32 || type == T::kF16 || type == T::kF16x2;
+  if (!is_known || destinations.size() != (type == T::kF16x2 ? 2 : 4)) {
+    return e.Refuse("only fetches of four values of 16 or 32 bits are supported");
   }
-  for (unsigned i = 0; i < 4; ++i) {
+  for (unsigned i = 0; i < destinations.size(); ++i) {
     if (destinations[i]->kind == ptx::OperandKind::kSink) continue;
-    llvm::Value* word = e.ir.CreateExtractValue(fetched, i / 2);
-    if (i % 2 == 1) word = e.ir.CreateLShr(word, 32);
-    word = e.ir.CreateTrunc(word, e.ir.getInt32Ty());
-    e.Write(*destinations[i], e.ir.CreateBitCast(word, TypeOf(e.context(), type)), type);
+    llvm::Value* value = Fetched(e, fetched, i, type);
+    e.Write(*destinations[i], e.ir.CreateBitCast(value, TypeOf(e.context(), type)), type);
   }
 }
 
@@ -84,7 +106,7 @@ void EmitTld4(Emitter& e) {
   if (!HasNothingElse(e, 0) || !ReadTextureOperand(e, 1, geometry, T::kTexref, T::kF32, &access)) return;
   const uint32_t channel = e.Has(M::kA) ? 3 : e.Has(M::kB) ? 2 : e.Has(M::kG) ? 1 : 0;
   WriteFetched(e, CallSampling(e, "tutti_texture_gather", FetchedType(e),
-                       {access.handle, access.layer, access.at[0], access.at[1], e.ir.getInt32(channel)}));
+                               {access.handle, access.layer, access.at[0], access.at[1], e.ir.getInt32(channel)}));
 }
 
 }  // namespace tutti::compiler::lowering

@@ -51,6 +51,18 @@ constexpr const char* kPtx = R"(
   st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4};
   ret;
 }
+.visible .entry halves(.param .u64 texture, .param .u64 out) {
+  .reg .b32 %r<4>; .reg .b16 %h<4>; .reg .f32 %f<2>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd0, [texture];
+  ld.param.u64 %rd1, [out];
+  mov.f32 %f0, 0f3F000000;
+  tex.2d.v2.f16x2.f32 {%r0, %r1}, [%rd0, {%f0, %f0}];
+  tex.2d.v4.f16.f32 {%h0, %h1, %h2, %h3}, [%rd0, {%f0, %f0}];
+  mov.b32 %r2, {%h0, %h1};
+  mov.b32 %r3, {%h2, %h3};
+  st.global.v4.u32 [%rd1], {%r0, %r1, %r2, %r3};
+  ret;
+}
 .visible .entry layers(.param .u64 texture, .param .u32 layer, .param .u64 out) {
   .reg .b32 %r<8>; .reg .b64 %rd<3>;
   ld.param.u64 %rd0, [texture];
@@ -365,6 +377,23 @@ TEST_F(TextureReferenceTest, BytesOfSrgbAreReadAsLinearLightButForAlpha) {
     const double linear = i % 4 == 3 ? x : x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
     EXPECT_NEAR(std::bit_cast<float>(words[i]), linear, 1e-6) << i;
   }
+  CU_EXPECT(cuTexObjectDestroy(texture));
+  CU_EXPECT(cuArrayDestroy(array));
+}
+
+TEST_F(TextureReferenceTest, TexelsAreReadAsHalvesOneByOneAndInPairs) {
+  const CUarray array = MakeArray(1, 1, 0, CU_AD_FORMAT_FLOAT, 4, 0);
+  const float texel[] = {1, -2, 0.5f, 70000};
+  CU_ASSERT(cuMemcpyHtoA_v2(array, 0, texel, sizeof texel));
+  const CUDA_RESOURCE_DESC resource = Of(array);
+  const CUDA_TEXTURE_DESC sampling{};
+  CUtexObject texture = 0;
+  CU_ASSERT(cuTexObjectCreate(&texture, &resource, &sampling, nullptr));
+  CUdeviceptr out = Allocate(16);
+  void* parameters[] = {&texture, &out};
+  Run("halves", 1, parameters);
+  EXPECT_EQ(Read(out, 4), (std::vector<uint32_t>{0xc0003c00, 0x7c003800, 0xc0003c00, 0x7c003800}));
+  CU_EXPECT(cuMemFree_v2(out));
   CU_EXPECT(cuTexObjectDestroy(texture));
   CU_EXPECT(cuArrayDestroy(array));
 }
