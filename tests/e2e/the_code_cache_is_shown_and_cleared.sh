@@ -15,5 +15,18 @@ expect "entries" 0 "$(entries)"
 "$reduction" > "$work/out" 2>&1 || fail "$(cat "$work/out")"
 expect "entries of the next run" "$first" "$(entries)"
 
+# What is kept is the compiler's: another server finds it.
+mkdir "$work/bin"
+cp -p "$bin/tutti-server" "$bin/tutti-compiler" "$work/bin/"
+run_there() { TUTTI_SERVER=$work/bin/tutti-server "$reduction" > "$work/out" 2>&1 || fail "$(cat "$work/out")"; }
+run_there
+kept=$(entries)
+printf changed >> "$work/bin/tutti-server"
+run_there
+expect "entries after the server has changed" "$kept" "$(entries)"
+touch -d '2001-01-01' "$work/bin/tutti-compiler"
+run_there
+[ "$(entries)" -gt "$kept" ] || fail "another compiler used what the one before had made"
+
 HOME= XDG_CACHE_HOME= TUTTI_CACHE_DIR=/proc/version "$bin/tutti" cache > "$work/out" 2>&1 && fail "a file is no cache"
 expect_in "why not" "cannot read the code cache /proc/version" "$(cat "$work/out")"
