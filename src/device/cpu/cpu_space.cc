@@ -55,7 +55,7 @@ CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t number)
       device(on),
       ordinal(number),
       heap(&owner->memory_, number),
-      buffers(&owner->memory_, &owner->host_, number) {
+      buffers(&owner->memory_, owner->host_.get(), number) {
   for (size_t i = 0; i < limits.size(); ++i) limits[i] = cuda::kDefaultLimits[i];
   share.space = owner;
   share.counters = &owner->counters_[number];

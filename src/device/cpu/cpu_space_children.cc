@@ -237,7 +237,7 @@ RuntimeError CpuSpace::TransferByChild(Part* part, CpuOperation* from, const Run
 
 // Null if the client has no memory for it.
 std::unique_ptr<CpuOperation> CpuSpace::NewChild(Part* part, const CpuOperation& from, uint64_t argument_bytes) {
-  HostHold hold(&host_, sizeof(CpuOperation) + argument_bytes + kMarkerBytes);
+  HostHold hold(host_.get(), sizeof(CpuOperation) + argument_bytes + kMarkerBytes);
   if (!hold) return nullptr;
   auto child = std::make_unique<CpuOperation>();
   child->kind = Operation::Kind::kTask;
@@ -287,7 +287,7 @@ RuntimeError CpuSpace::UseStream(Part* part, CpuOperation* from, RuntimeCall* ca
     return known ? RuntimeError::kNone : RuntimeError::kInvalidResourceHandle;
   }
   if (!makes && !part->MayLaunchMore()) return RuntimeError::kLaunchPendingCountExceeded;
-  HostHold hold(&host_, kMarkerBytes);
+  HostHold hold(host_.get(), kMarkerBytes);
   if (!hold) return RuntimeError::kMemoryAllocation;
   if (makes) {
     const bool is_stream = call->function == RuntimeFunction::kStreamCreate;
