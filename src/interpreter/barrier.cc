@@ -55,7 +55,8 @@ void ArriveAtBarrier(Step& step) {
 bool Machine::CompleteBarriers(Block& block) {
   const std::vector<uint32_t> alive = AliveOf(block);
   bool completed = false;
-  for (uint32_t id = 0; id < kBarriers; ++id) {
+  for (uint32_t id = 0; id < block.barriers.size(); ++id) {
+    if (id == kBarriers) continue;  // of the cluster: all blocks have to arrive
     Barrier& barrier = block.barriers[id];
     uint32_t arrived = 0, missing = 0;
     bool any = false;

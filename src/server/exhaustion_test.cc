@@ -76,7 +76,7 @@ Status Load(ipc::ClientConnection& client) {
 }
 
 TEST(Exhaustion, ClientsBeyondTheLimitOnOpenFilesAreRefused) {
-  ServerProcess server({}, 144);
+  ServerProcess server({}, 148);
   std::vector<std::unique_ptr<ipc::ClientConnection>> clients;
   for (;;) {
     auto client = server.ConnectHere(static_cast<uint32_t>(clients.size()));
@@ -94,11 +94,11 @@ TEST(Exhaustion, ClientsBeyondTheLimitOnOpenFilesAreRefused) {
 }
 
 TEST(Exhaustion, AServerWithTooFewDescriptorsForAClientSaysAtItsStartHowManyItNeeds) {
-  const ServerProcess server({}, 116);
-  EXPECT_NE(server.ready().error.find("the hard limit on open files is 116, and a server needs 117 for one client"),
+  const ServerProcess server({}, 119);
+  EXPECT_NE(server.ready().error.find("the hard limit on open files is 119, and a server needs 120 for one client"),
             std::string::npos)
       << server.ready().error;
-  EXPECT_EQ(ServerProcess({}, 117).ready().error, "");
+  EXPECT_EQ(ServerProcess({}, 120).ready().error, "");
 }
 
 TEST(Exhaustion, AServerWithoutADescriptorTellsNewClientsAndKeepsOldOnes) {

@@ -7,7 +7,7 @@ expect "percentage" 25 "$("$bin/tutti" run --threads 25 -- sh -c 'echo $CUDA_MPS
 expect "percentage, by its other name" 25 "$("$bin/tutti" run --percentage 25 -- sh -c 'echo $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE')"
 expect_in "memory" "0=2G,1=2G," "$("$bin/tutti" run --memory 2G -- sh -c 'echo $CUDA_MPS_PINNED_DEVICE_MEM_LIMIT')"
 expect "priority" 1 "$("$bin/tutti" run --priority low -- sh -c 'echo $CUDA_MPS_CLIENT_PRIORITY')"
-expect "library path" "$TUTTI_LIBRARY_DIR:/there" "$(LD_LIBRARY_PATH=/there "$bin/tutti" run -- sh -c 'echo $LD_LIBRARY_PATH')"
+expect "library path" "$TUTTI_LIBRARY_DIR/libraries:$TUTTI_LIBRARY_DIR:/there" "$(LD_LIBRARY_PATH=/there "$bin/tutti" run -- sh -c 'echo $LD_LIBRARY_PATH')"
 expect "options of the program" "-n a b" "$("$bin/tutti" run -- echo -- -n a b | cut -c4-)"
 
 run() { # run STATUS PART ARGUMENTS...: expects the status and a part of the line on stderr

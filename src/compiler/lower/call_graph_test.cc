@@ -90,7 +90,7 @@ TEST(CallGraph, OfATableThatIsTooLargeAKernelReachesTheSmallestOfItsUnit) {
                              function("three", 3) +
                              ".visible .global .u64 table[4] = {other, nine, one, three};\n"
                              ".visible .entry k() {\n  .reg .b64 %d;\n  mov.u64 %d, table;\n"
-                             "  ld.global.u64 %d, [%d];\n  P: .callprototype ();\n  call %d, (), P;\n  ret;\n}\n")
+                             "  ld.global.u64 %d, [%d];\n  P: .callprototype _ ();\n  call %d, (), P;\n  ret;\n}\n")
                       .value());
   const auto linked = ptx::Link(std::move(units));
   ASSERT_TRUE(linked) << linked.error().text;

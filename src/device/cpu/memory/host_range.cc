@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,6 +24,9 @@ uint64_t MostOfAll() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
   return std::min<uint64_t>(limit.rlim_cur / 32, HostRange::kMostOfAll);
 }
+
+// More than the machine has is had by nobody, whatever a client may hold.
+uint64_t MostBytes() { return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kPageBytes; }
 
 }  // namespace
 
@@ -49,7 +53,7 @@ Result<std::shared_ptr<SharedMemory>> HostRange::Create(uint64_t bytes, std::sha
   if (bytes == 0 || bytes % kPageBytes != 0)
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} bytes are not whole pages", bytes));
   HostHold hold(share.get(), bytes);
-  if (!hold) {
+  if (!hold || bytes > MostBytes()) {
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
                 fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of "
                             "them",
