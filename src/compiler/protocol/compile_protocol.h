@@ -1,8 +1,10 @@
 // Between the device (device/compile/compiler_pool) and the tutti-compiler worker: one SOCK_SEQPACKET pair, one request
 // at a time. Requests and replies are base/bytes.h strings in the order of the fields.
 //
-// The worker gets the image as a read-only memory file and returns its result as one. It runs with no file system, no
-// network, and limits on memory and CPU time; it may die at any moment, which fails the request and nothing else.
+// The worker gets the image as a memory file, and another one to write its result into: it sends no descriptors, since
+// the kernel refuses those of a process with few of its own while its user has more than that in flight elsewhere
+// (ETOOMANYREFS). It runs with no file system, no network, and limits on memory and CPU time; it may die at any moment,
+// which fails the request and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,8 @@ enum class CompileOp : uint32_t {
 };
 
 // Fd 0 of the message: the image: PTX text, or a fatbin (any compression), or several images in one
-// (image/image_list.h).
+// (image/image_list.h). Fd 1: an empty memory file (os/filled_memory.h) for the serialized ModuleIndex, or the
+// shared object.
 struct CompileRequest {
   CompileOp op = CompileOp::kIndex;
   std::string kernel;  // of module::kMostNameBytes at most, as every kernel of an index
@@ -30,7 +33,7 @@ struct CompileRequest {
   uint32_t capability = 0;  // 80 for 8.0: which of several PTX texts is meant (image/ptx_selection.h)
 };
 
-// Fd 0 of the message, if status == 0: the serialized ModuleIndex, or the shared object.
+// If status == 0 the result is in the request's file.
 struct CompileReply {
   int32_t status = 0;  // CUresult: INVALID_PTX, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, INVALID_IMAGE, ...
   std::string log;  // diagnostics with line and caret

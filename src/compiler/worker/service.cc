@@ -8,7 +8,7 @@
 
 #include "compiler/worker/sandbox.h"
 #include "cuda/result.h"
-#include "os/memory.h"
+#include "os/filled_memory.h"
 #include "os/socket.h"
 
 namespace tutti::compiler {
@@ -62,11 +62,10 @@ void GiveUp(void* socket, const char* reason, bool) {
   _exit(told ? 3 : 4);
 }
 
-Status Reply(int socket, const Result<std::vector<uint8_t>>& result) {
+Status Reply(int socket, int file, const Result<std::vector<uint8_t>>& result) {
   if (!result) return SendFailure(socket, result.error());
-  TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-compiled", *result));
-  const int fds[] = {file.get()};
-  return os::Send(socket, Serialize(CompileReply{}), fds);
+  if (const auto filled = os::FillMemory(file, *result); !filled) return SendFailure(socket, filled.error());
+  return os::Send(socket, Serialize(CompileReply{}));
 }
 
 }  // namespace
@@ -109,10 +108,11 @@ Status Service::Serve(int socket) {
     if (message.bytes.empty() && message.fds.empty()) return {};
     LimitRequestTime(kRequestSeconds);
     TUTTI_ASSIGN(const CompileRequest request, ParseCompileRequest(message.bytes));
-    if (message.fds.size() != 1) return Fail("a compile request carries one descriptor");
+    if (message.fds.size() != 2) return Fail("a compile request carries an image and a file for the result");
     auto image = ReadImage(message.fds[0].get());
-    TUTTI_TRY(Reply(socket, image ? Answer(request, std::move(*image))
-                                  : Result<std::vector<uint8_t>>(std::unexpected(image.error()))));
+    TUTTI_TRY(Reply(
+        socket, message.fds[1].get(),
+        image ? Answer(request, std::move(*image)) : Result<std::vector<uint8_t>>(std::unexpected(image.error()))));
   }
 }
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -12,8 +11,8 @@
 
 #include "base/clock.h"
 #include "cuda/result.h"
+#include "os/filled_memory.h"
 #include "os/lifeline.h"
-#include "os/memory.h"
 #include "os/socket.h"
 
 namespace tutti::device {
@@ -21,21 +20,6 @@ namespace {
 
 constexpr uint64_t kMaxResultBytes = 512ull << 20;
 constexpr uint64_t kNsPerMs = 1'000'000;
-
-Result<std::vector<uint8_t>> ReadResult(const os::Message& message) {
-  if (message.fds.size() != 1) return Fail("the compiler's reply carries no result");
-  TUTTI_ASSIGN(const uint64_t size, os::SealedMemorySize(message.fds[0].get()));
-  if (size > kMaxResultBytes) return Fail("the compiler's result is too large");
-  std::vector<uint8_t> bytes(size);
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t count =
-        pread(message.fds[0].get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return Fail("the compiler's result cannot be read");
-    done += static_cast<size_t>(count);
-  }
-  return bytes;
-}
 
 std::string HowItEnded(int status) {
   if (WIFSIGNALED(status))
@@ -81,7 +65,8 @@ bool CompilerProcess::AwaitAnswer(uint64_t until_ns, const Cancelled& cancelled)
 Result<CompilerProcess::Answer> CompilerProcess::Ask(const compiler::CompileRequest& request, int image,
                                                      uint64_t limit_ns, const Cancelled& cancelled, bool* was_gone) {
   *was_gone = false;
-  const int fds[] = {image};
+  TUTTI_ASSIGN(result_, os::CreateMemoryToFill("tutti-compiled"));
+  const int fds[] = {image, result_.get()};
   if (const auto sent = os::Send(socket_.get(), compiler::Serialize(request), fds); !sent) {
     *was_gone = true;
     return Fail(cuda::CUDA_ERROR_UNKNOWN, "the compiler is gone: " + sent.error().text);
@@ -99,15 +84,16 @@ Result<CompilerProcess::Answer> CompilerProcess::Finish(const Cancelled& cancell
     return Fail(cuda::CUDA_ERROR_UNKNOWN,
                 fmt::format("the compiler was stopped after {:g} s", static_cast<double>(limit_ns_) / 1e9));
   }
+  const os::Fd result = std::move(result_);
   const auto message = os::Receive(socket_.get(), 0);
-  if (!message || (message->bytes.empty() && message->fds.empty())) {
+  if (!message || message->bytes.empty()) {
     // It has ended, or is about to with a status that the kernel knew before it closed the socket.
     return Fail(cuda::CUDA_ERROR_UNKNOWN, fmt::format("the compiler {} while it worked on this", End()));
   }
   TUTTI_ASSIGN(const compiler::CompileReply reply, compiler::ParseCompileReply(message->bytes));
   Answer answer{reply.status, reply.log, {}};
   if (reply.status == 0) {
-    TUTTI_ASSIGN(answer.bytes, ReadResult(*message));
+    TUTTI_ASSIGN(answer.bytes, os::ReadFilledMemory(result.get(), kMaxResultBytes));
   }
   return answer;
 }

@@ -56,6 +56,7 @@ class CompilerProcess {
   pid_t pid_;  // 0: reaped
   uint64_t asked_ns_ = 0, limit_ns_ = 0;
   os::Fd socket_;
+  os::Fd result_;  // of the request that is not answered yet: the worker writes it
   os::Fd lifeline_;  // the worker ends with this process, however that ends, and without the host if that is gone
 };
 

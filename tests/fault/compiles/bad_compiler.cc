@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "compiler/protocol/compile_protocol.h"
+#include "os/filled_memory.h"
 #include "os/memory.h"
 #include "os/socket.h"
 
@@ -50,16 +51,17 @@ pid_t StartReal(os::Fd* socket) {
   return pid;
 }
 
-Result<os::Message> Ask(const os::Fd& real, std::span<const uint8_t> request, int image) {
-  const int fds[] = {image};
+Result<os::Message> Ask(const os::Fd& real, std::span<const uint8_t> request, const os::Fd& image,
+                        const os::Fd& result) {
+  const int fds[] = {image.get(), result.get()};
   TUTTI_TRY(os::Send(real.get(), request, fds));
   return os::Receive(real.get());
 }
 
 // Limits it to the address space that it has after its start.
 void Exhaust(const os::Fd& real, pid_t pid) {
-  const auto nothing = os::CreateMemory("nothing", 1);
-  (void)Ask(real, compiler::Serialize(compiler::CompileRequest{.op = compiler::CompileOp::kIndex}), nothing->get());
+  const auto nothing = os::CreateMemory("nothing", 1), result = os::CreateMemoryToFill("result");
+  (void)Ask(real, compiler::Serialize(compiler::CompileRequest{.op = compiler::CompileOp::kIndex}), *nothing, *result);
   unsigned long pages = 0;
   std::ifstream("/proc/" + std::to_string(pid) + "/statm") >> pages;
   rlimit limit{};
@@ -75,15 +77,13 @@ int main() {
   const pid_t pid = StartReal(&real);
   while (true) {
     const auto request = os::Receive(compiler::kCompilerSocketFd);
-    if (!request || request->bytes.empty() || request->fds.size() != 1) return 0;
+    if (!request || request->bytes.empty() || request->fds.size() != 2) return 0;
     const std::string text = TextOf(request->fds[0].get());
     if (Says(text, "crash")) std::abort();
     if (Says(text, "hang")) pause();
     if (Says(text, "exhaust")) Exhaust(real, pid);
-    const auto answer = Ask(real, request->bytes, request->fds[0].get());
+    const auto answer = Ask(real, request->bytes, request->fds[0], request->fds[1]);
     if (!answer || answer->bytes.empty()) return 1;
-    std::vector<int> files;
-    for (const os::Fd& file : answer->fds) files.push_back(file.get());
-    if (!os::Send(compiler::kCompilerSocketFd, answer->bytes, files)) return 1;
+    if (!os::Send(compiler::kCompilerSocketFd, answer->bytes)) return 1;
   }
 }

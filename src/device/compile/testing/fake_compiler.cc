@@ -17,7 +17,6 @@
 
 #include "compiler/protocol/compile_protocol.h"
 #include "module/module_index.h"
-#include "os/memory.h"
 #include "os/socket.h"
 
 namespace {
@@ -58,11 +57,9 @@ std::string ObjectOf(const std::string& kernel) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void Answer(const std::string& bytes) {
-  const auto file = os::CreateMemory("result", bytes.size());
-  if (!file || pwrite(file->get(), bytes.data(), bytes.size(), 0) < 0) _exit(9);
-  const int fds[] = {file->get()};
-  if (!os::Send(compiler::kCompilerSocketFd, compiler::Serialize(compiler::CompileReply{}), fds)) _exit(9);
+void Answer(const std::string& bytes, int file) {
+  if (pwrite(file, bytes.data(), bytes.size(), 0) < 0) _exit(9);
+  if (!os::Send(compiler::kCompilerSocketFd, compiler::Serialize(compiler::CompileReply{}))) _exit(9);
 }
 
 void Refuse() {
@@ -77,14 +74,14 @@ int main() {
     const auto message = os::Receive(compiler::kCompilerSocketFd);
     if (!message || message->bytes.empty()) return 0;
     const auto request = compiler::ParseCompileRequest(message->bytes);
-    if (!request || message->fds.size() != 1) return 9;
+    if (!request || message->fds.size() != 2) return 9;
     const bool is_index = request->op == compiler::CompileOp::kIndex;
     Log(is_index ? "index" : request->kernel);
     const std::string image = ReadAll(message->fds[0].get());
     if ((is_index && image == "index fails") || request->kernel == "refuse") {
       Refuse();
     } else {
-      Answer(is_index ? IndexOf(image) : ObjectOf(request->kernel));
+      Answer(is_index ? IndexOf(image) : ObjectOf(request->kernel), message->fds[1].get());
     }
   }
 }
