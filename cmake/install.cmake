@@ -1,6 +1,6 @@
 # `cmake --install`: the build tree's layout below lib/tutti, by which the programs find each other and the library, and links
 # to what users call.
-install(TARGETS tutti tutti-control tutti-server tutti-compiler RUNTIME DESTINATION lib/tutti/bin)
+install(TARGETS tutti tutti-control tutti-server tutti-compiler tutti-executor RUNTIME DESTINATION lib/tutti/bin)
 foreach(program tutti-device-plugin tutti-exporter)  # left out where gRPC is
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION lib/tutti/bin)
@@ -27,7 +27,7 @@ if(stand_ins)
   install(TARGETS ${stand_ins} LIBRARY DESTINATION lib/tutti/lib/libraries NAMELINK_SKIP)
 endif()
 # All that is installed, to be built without the rest.
-set(installed tutti tutti-control tutti-server tutti-compiler cuda nvidia-ml nvidia-smi ${stand_ins})
+set(installed tutti tutti-control tutti-server tutti-compiler tutti-executor cuda nvidia-ml nvidia-smi ${stand_ins})
 foreach(target tutti-device-plugin tutti-exporter tutti-keep-ptx)
   if(TARGET ${target})
     list(APPEND installed ${target})

@@ -22,12 +22,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cuda/result.h"
 #include "device/fault.h"
 #include "device/memory_account.h"
 #include "device/policy.h"
 #include "device/time_peers.h"
 #include "metrics/client_counters.h"
 #include "module/module_info.h"
+#include "os/fd.h"
 #include "wire/channel_layout.h"
 #include "wire/ring_layout.h"
 #include "wire/sm_range.h"
@@ -142,10 +144,12 @@ class Space {
  public:
   virtual ~Space() = default;  // drops all work, waits for running blocks, frees everything
 
-  // Its window: the addresses, which are the client's, too, and the memory file of the parts that the client maps
-  // there, borrowed.
+  // Its window: the addresses, which are the client's, and the memory file of the parts that the client maps there,
+  // borrowed.
   virtual uint64_t window_base() const = 0;
   virtual int window_fd() const = 0;
+  // Where this process has these bytes of the part that clients reach; null if they do not lie in it.
+  virtual uint8_t* Reached(uint64_t address, uint64_t bytes) = 0;
 
   // Memory. Addresses lie in the window, the memory is zeroed. OUT_OF_MEMORY over the limit or the device's size; since
   // frees wait for earlier work, a client may try again after synchronising.
@@ -170,6 +174,10 @@ class Space {
   // clients to map the file. It counts as this Space's host memory as long as anybody holds it. OUT_OF_MEMORY beyond
   // that limit, or a number of such files.
   virtual Result<std::shared_ptr<SharedMemory>> CreateHostMemory(uint64_t bytes) = 0;
+  // All of a memory file of its client's, of sealed size, for this Space to map; of device 0, and counted nowhere.
+  virtual Result<std::shared_ptr<SharedMemory>> Adopt(os::Fd) {
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "this device maps no memory files of its clients");
+  }
   // Shows all of `memory` at addresses of a reserved range, on whole pages, where nothing is mapped or it is the same
   // memory (whose access is then changed). INVALID_VALUE elsewhere, OUT_OF_MEMORY beyond wire::kMostMappings.
   virtual Status Map(uint64_t address, std::shared_ptr<SharedMemory> memory, bool writable) = 0;

@@ -109,8 +109,17 @@ Result<pid_t> Spawn(const SpawnOptions& options) {
   for (const std::string& argument : options.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   std::vector<char*> environment;
+  const auto is_replaced = [&options](std::string_view entry) {
+    return std::ranges::any_of(options.environment, [&entry](const std::string& given) {
+      const std::string_view name = std::string_view(given).substr(0, given.find('='));
+      return entry.starts_with(name) && entry.substr(name.size()).starts_with('=');
+    });
+  };
   for (char** entry = environ; !options.without_environment && entry != nullptr && *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with("LD_AUDIT=")) environment.push_back(*entry);
+    if (!std::string_view(*entry).starts_with("LD_AUDIT=") && !is_replaced(*entry)) environment.push_back(*entry);
+  }
+  for (const std::string& given : options.environment) {
+    if (given.find('=') != given.npos) environment.push_back(const_cast<char*>(given.c_str()));
   }
   environment.push_back(nullptr);
   ChildPlan plan{.path = options.path.c_str(),

@@ -18,6 +18,7 @@ struct SpawnOptions {
   // Not our child: it raises no SIGCHLD and wait() never sees it. For a library inside a host process.
   bool unnoticed = false;
   bool without_environment = false;
+  std::vector<std::string> environment = {};  // "NAME=value", in place of ours of that name; "NAME": without
 };
 
 // Starts the program, with our environment unless it is to have none. LD_AUDIT is left out: auditing libraries, as

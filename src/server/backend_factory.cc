@@ -6,8 +6,10 @@
 
 #include "device/compile/code_settings.h"
 #include "device/compile/code_store.h"
+#include "device/compile/compiler_host.h"
 #include "device/cpu/cpu_backend.h"
 #include "device/cpu/device_info.h"
+#include "device/gpu/gpu_backend.h"
 #include "device/null/null_backend.h"
 #include "wire/visible_devices.h"
 
@@ -27,13 +29,21 @@ Status Choose(std::string_view visible, device::cpu::CpuSettings& settings) {
 
 }  // namespace
 
-Result<std::shared_ptr<device::CompilerHost>> StartCompilerHost(std::string_view device) {
-  if (device != "cpu") return nullptr;
-  return device::CompilerHost::Start(device::CodeSettings::FromEnvironment());
+std::string_view ResolveDevice(std::string_view name) {
+  if (name != "auto") return name;
+  return device::gpu::GpuSettings::HasGpu() ? "cuda" : "cpu";
+}
+
+Result<std::shared_ptr<os::Spawner>> StartSpawner(std::string_view device) {
+  if (device == "cpu")
+    return os::Spawner::Start({device::CompilerHost::ProgramOf(device::CodeSettings::FromEnvironment())});
+  if (device != "cuda") return nullptr;
+  TUTTI_ASSIGN(const auto settings, device::gpu::GpuSettings::FromEnvironment());
+  return os::Spawner::Start({settings.ProgramOf()});
 }
 
 Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared,
-                                                       std::shared_ptr<device::CompilerHost> compilers) {
+                                                       std::shared_ptr<os::Spawner> spawner) {
   if (name == "null") return device::null::CreateNullBackend();
   if (name == "cpu") {
     TUTTI_ASSIGN(device::cpu::CpuSettings settings, device::cpu::CpuSettings::FromEnvironment());
@@ -42,7 +52,13 @@ Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bo
     if (visible != nullptr) TUTTI_TRY(Choose(visible, settings));
     auto code = device::CodeSettings::FromEnvironment();
     code.capability = static_cast<uint32_t>(10 * settings.compute_major + settings.compute_minor);
+    auto compilers = std::make_shared<device::CompilerHost>(code.compiler, std::move(spawner));
     return device::cpu::CreateCpuBackend(settings, device::CreateCodeStore(code, std::move(compilers)));
+  }
+  if (name == "cuda") {
+    TUTTI_ASSIGN(device::gpu::GpuSettings settings, device::gpu::GpuSettings::FromEnvironment());
+    if (shared) settings.client_host_bytes = settings.host_bytes / 2;
+    return device::gpu::CreateGpuBackend(settings, std::move(spawner));
   }
   return Fail(fmt::format("this build has no device \"{}\"", name));
 }

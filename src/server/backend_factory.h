@@ -5,19 +5,22 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "device/compile/compiler_host.h"
 #include "device/device.h"
+#include "os/spawner.h"
 
 namespace tutti::server {
 
-// The compiler host for the device, configured by the environment; null for a device that compiles nothing. Start it
-// before the server confines itself.
-Result<std::shared_ptr<device::CompilerHost>> StartCompilerHost(std::string_view device);
+// The device that a name means: "auto" is "cuda" where this machine has a GPU with its vendor's driver, else "cpu".
+std::string_view ResolveDevice(std::string_view name);
 
-// "cpu" or "null". In a shared server the backend has only the devices that the daemon's CUDA_VISIBLE_DEVICES names,
+// What starts the programs that the device needs, compilers or executors, configured by the environment; null for a
+// device that needs none. Start it before the server confines itself.
+Result<std::shared_ptr<os::Spawner>> StartSpawner(std::string_view device);
+
+// "cpu", "cuda" or "null". In a shared server a CPU backend has only the devices that CUDA_VISIBLE_DEVICES names to it,
 // numbered from 0, and no client gets more than half of the host memory. Fails if this build has no such device or the
 // device cannot start.
 Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared,
-                                                       std::shared_ptr<device::CompilerHost> compilers);
+                                                       std::shared_ptr<os::Spawner> spawner);
 
 }  // namespace tutti::server

@@ -2,7 +2,7 @@
 // LLVM-generated code, resolves users by whatever NSS modules the machine has, and runs on kernels newer than this
 // list: one missing call would end every client's work. Denied is what turns a compromised process into more than that
 // process: new processes and programs, other processes' memory, signals to them, other namespaces and mounts, the
-// kernel's own interfaces, and the network. Another process starts the compilers (device/compile/compiler_host.h).
+// kernel's own interfaces, and the network. Another process starts compilers and executors (os/spawner.h).
 //
 // A seccomp filter sees numbers, not paths, so it cannot deny /proc/PID/mem. A Landlock domain does, since a process
 // inside may not trace one outside; that needs no rule, and the domain denies little besides.

@@ -27,11 +27,12 @@ namespace {
 
 constexpr unsigned kStartPatience_s = 60;  // longer than the daemon's
 
-Result<std::unique_ptr<Server>> Start(const Options& options, std::shared_ptr<device::CompilerHost> compilers) {
+Result<std::unique_ptr<Server>> Start(const Options& options, std::string_view device,
+                                      std::shared_ptr<os::Spawner> spawner) {
   log::Info("Startup");
   log::Info("Initializing server process");
   TUTTI_ASSIGN(std::unique_ptr<device::Backend> backend,
-               CreateBackend(options.device, options.daemon_socket_fd >= 0, std::move(compilers)));
+               CreateBackend(device, options.daemon_socket_fd >= 0, std::move(spawner)));
   TUTTI_TRY(backend->SetPolicy(options.policy));
   uint32_t ordinal = 0;
   for (const wire::DeviceInfo& device : backend->devices()) {
@@ -57,14 +58,16 @@ Status Serve(const Options& options) {
   if (const auto dropped = DropCapabilities(); !dropped)
     log::Warning("The server keeps its capabilities: {}", dropped.error().text);
   // Before threads and clients exist: the sandbox forbids it afterwards.
-  TUTTI_ASSIGN(const std::shared_ptr<device::CompilerHost> compilers, StartCompilerHost(options.device));
+  const std::string_view device = ResolveDevice(options.device);
+  auto started = StartSpawner(device);
   if (const auto entered = EnterDomain(); !entered) {
     log::Info("No Landlock domain keeps the server from other processes of its user: {}", entered.error().text);
   }
   TUTTI_ASSIGN(os::SignalBell signals, os::SignalBell::Create({SIGTERM, SIGINT}));
   // Ends a server that hangs in its device's initialization; its daemon, which would do that, may have died.
   if (shared) alarm(kStartPatience_s);
-  auto server = Start(options, compilers);
+  const std::shared_ptr<os::Spawner> spawner = started ? *started : nullptr;
+  auto server = started ? Start(options, device, spawner) : std::unexpected(started.error());
   alarm(0);
   if (!server) {
     if (shared)
@@ -87,21 +90,22 @@ Status Serve(const Options& options) {
     terminated = true;
   }));
 
-  // Present clients go on with what is compiled; the next client should get a server that can compile.
-  bool without_compilers = false;
-  if (compilers != nullptr) {
+  // Present clients go on with what they have; the next client should get a server that can start compilers, or
+  // executors.
+  bool without_spawner = false;
+  if (spawner != nullptr) {
     TUTTI_TRY((*server)->Watch(
-        compilers->fd(),
+        spawner->fd(),
         [&] {
-          log::Error(
-              "The process that starts compilers has ended: this server can compile nothing more and ends with its "
-              "last client");
-          (*server)->Unwatch(compilers->fd());
-          without_compilers = true;
+          log::Error("The process that starts {} has ended: this server can {} and ends with its last client",
+                     device == "cuda" ? "executors" : "compilers",
+                     device == "cuda" ? "take no more clients" : "compile nothing more");
+          (*server)->Unwatch(spawner->fd());
+          without_spawner = true;
         },
         0));
   }
-  const auto is_over = [&] { return terminated || (without_compilers && (*server)->client_count() == 0); };
+  const auto is_over = [&] { return terminated || (without_spawner && (*server)->client_count() == 0); };
 
   if (!shared) {
     TUTTI_TRY(AttachPrivateClient(**server, std::move(peer), options.active_thread_percentage));
@@ -114,7 +118,7 @@ Status Serve(const Options& options) {
     (*server)->Run([&] { return is_over() || link->done(); });
   }
   (*server)->Unwatch(signals.fd());
-  if (compilers != nullptr && !without_compilers) (*server)->Unwatch(compilers->fd());
+  if (spawner != nullptr && !without_spawner) (*server)->Unwatch(spawner->fd());
   return {};
 }
 

@@ -26,9 +26,11 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
       .Check(command_line::NotNegative());
   line.AddOption("--log", &options.log, "file to append the log to (default: stderr)");
   line.AddOption("--device", &options.device,
-                 "cpu: run kernels on this machine's cores; null: accept and discard all work")
+                 "cpu: run kernels on this machine's cores; cuda: on a GPU, by its vendor's driver "
+                 "(TUTTI_VENDOR_LIBCUDA, or the system's); auto: cuda if there is one, else cpu; null: accept and "
+                 "discard all work")
       .Environment("TUTTI_DEVICE")
-      .Check(command_line::OneOf({"cpu", "null"}));
+      .Check(command_line::OneOf({"auto", "cpu", "cuda", "null"}));
   std::string policy = "share";
   line.AddOption("--policy", &policy, "how clients share the device")
       .Check(command_line::OneOf(

@@ -169,6 +169,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   bool HoldsManyImports();
   Status HandleDescribeMemory(const ipc::Envelope& envelope);
   Status HandleHostMemoryFile(const ipc::Envelope& envelope);
+  Status HandleImportFile(ipc::Envelope envelope);
 
   // session_calls.cc
   void RefuseFiles(wire::MessageHead head, ipc::InTheWay in_the_way);

@@ -10,6 +10,7 @@ namespace tutti::server {
 namespace {
 
 constexpr uint64_t kMaxImageBytes = 512ull << 20;
+constexpr uint64_t kMaxOwnFileBytes = 1ull << 46;  // of a private server's client: sparse, and its own memory
 constexpr uint32_t kMaxCalls = 32;    // concurrent; the client library makes one at a time
 constexpr size_t kMaxKeptLogs = 256;  // of kernels
 
@@ -17,7 +18,8 @@ constexpr size_t kMaxKeptLogs = 256;  // of kernels
 
 Status Session::OnReadable() {
   ipc::InTheWay in_the_way;
-  auto received = ipc::ReceiveRequest(socket_->get(), kMaxImageBytes, &in_the_way);
+  const uint64_t most_bytes = services_.shared_server ? kMaxImageBytes : kMaxOwnFileBytes;
+  auto received = ipc::ReceiveRequest(socket_->get(), most_bytes, &in_the_way);
   if (in_the_way) {
     RefuseFiles(received ? received->head : wire::MessageHead{}, std::move(in_the_way));
     return {};
@@ -28,6 +30,9 @@ Status Session::OnReadable() {
   if (envelope.closed) return Fail("");
   if (envelope.head.kind == wire::MessageKind::kLoadModule) {
     return envelope.fds.empty() ? Fail("LoadModule without an image") : HandleLoadModule(std::move(envelope));
+  }
+  if (envelope.head.kind == wire::MessageKind::kImportFile) {
+    return envelope.fds.empty() ? Fail("ImportFile without a file") : HandleImportFile(std::move(envelope));
   }
   if (!envelope.fds.empty()) return Fail("a memory file that is not a module's image");
   if (envelope.head.kind == wire::MessageKind::kQueryModule) return HandleQueryModule(envelope);

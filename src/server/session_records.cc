@@ -107,13 +107,11 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
 
   std::vector<uint8_t> arguments;
   if (launch.arguments_address != 0) {
-    const uint64_t reachable = services_.backend->window().unreached_begin(), base = space_->window_base();
-    if (launch.arguments_address < base ||
-        !InRange<uint64_t>(launch.arguments_address - base, launch.body.argument_bytes, reachable)) {
+    const uint8_t* const bytes = space_->Reached(launch.arguments_address, launch.body.argument_bytes);
+    if (bytes == nullptr) {
       return Fail(fmt::format("launch arguments at {:#x}, outside of what the server reaches of the window",
                               launch.arguments_address));
     }
-    const auto* const bytes = reinterpret_cast<const uint8_t*>(launch.arguments_address);
     arguments.assign(bytes, bytes + launch.body.argument_bytes);
     grid.arguments = arguments;
   }

@@ -116,6 +116,25 @@ Status Session::HandleMap(const wire::MapBody& body) {
   return space_->Map(body.address, std::move(memory), body.access == wire::MapAccess::kReadWrite);
 }
 
+// A private server's client shares nothing but with itself: what it maps in its window may be any file of its own.
+Status Session::HandleImportFile(ipc::Envelope envelope) {
+  wire::ImportFileReply reply;
+  auto memory = services_.shared_server
+                    ? Fail(cuda::CUDA_ERROR_NOT_PERMITTED, "a shared server maps no files of its clients")
+                    : space_->Adopt(std::move(envelope.fds.front()));
+  if (!memory) {
+    reply = {.status = CodeOf(memory.error()), .text = memory.error().text};
+  } else {
+    if (HoldsManyImports()) return Fail("more imported memory than a client may hold");
+    reply.bytes = (*memory)->bytes();
+    reply.number = Keep({.memory = std::move(*memory)});
+  }
+  ByteWriter body;
+  wire::Put(body, reply);
+  Answer(wire::MessageKind::kImportFileReply, envelope.head.serial, std::move(body));
+  return {};
+}
+
 Status Session::HandleDescribeMemory(const ipc::Envelope& envelope) {
   ByteReader in(envelope.body);
   TUTTI_ASSIGN(const wire::DescribeMemory request, wire::GetDescribeMemory(in));

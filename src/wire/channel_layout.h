@@ -106,6 +106,7 @@ using AssertFifo = TextFifo<kAssertTextBytes>;  // failed assertions: for its st
 enum DeviceTraits : uint32_t {
   kDeviceAnyShape = 1u << 0,  // a kernel prepared for one block shape is prepared for all
   kDeviceAsksOccupancy = 1u << 1,  // how many blocks fit on an SM is asked (kOccupancy), not computed
+  kDeviceNoArrays = 1u << 2,  // its kernels do not read arrays and textures as clients lay them out
 };
 
 struct DeviceInfo {

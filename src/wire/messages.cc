@@ -121,6 +121,22 @@ Result<DescribeMemoryReply> GetDescribeMemoryReply(ByteReader& in) {
   return Finish(in, reply, "DescribeMemoryReply");
 }
 
+void Put(ByteWriter& out, const ImportFileReply& reply) {
+  out.Put(reply.status);
+  out.PutString(reply.text);
+  out.Put(reply.number);
+  out.Put(reply.bytes);
+}
+
+Result<ImportFileReply> GetImportFileReply(ByteReader& in) {
+  ImportFileReply reply;
+  reply.status = in.Get<int32_t>();
+  reply.text = in.GetString();
+  reply.number = in.Get<uint64_t>();
+  reply.bytes = in.Get<uint64_t>();
+  return Finish(in, reply, "ImportFileReply");
+}
+
 std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version, uint32_t flags) {
   ByteWriter out;
   out.Put(MessageHead{.version = version, .kind = kind, .serial = serial, .flags = flags});

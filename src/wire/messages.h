@@ -41,6 +41,8 @@ enum class MessageKind : uint16_t {
   kDescribeMemoryReply = 25,
   kHostMemoryFile = 26,  // asks for the file of memory of the host
   kHostMemoryFileReply = 27,
+  kImportFile = 28,  // fds: a memory file of the client's, to be mapped; to a private server only
+  kImportFileReply = 29,
   // daemon <-> server: wire/server_messages.h
   kAttach = 40,  // fds: the client's connection; body: the Hello as received, and what the daemon adds
   kServerReady = 41,
@@ -148,6 +150,16 @@ struct HostMemoryFile {
 };
 void Put(ByteWriter& out, const HostMemoryFile& request);
 Result<HostMemoryFile> GetHostMemoryFile(ByteReader& in);
+
+// Of kImportFile. The import is dropped as one by kImport.
+struct ImportFileReply {
+  int32_t status = 0;  // CUresult
+  std::string text;  // why not
+  uint64_t number = 0;
+  uint64_t bytes = 0;
+};
+void Put(ByteWriter& out, const ImportFileReply& reply);
+Result<ImportFileReply> GetImportFileReply(ByteReader& in);
 
 // One message with its head. Another `version` than ours is for a Refuse alone, which all versions understand.
 std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version = kProtocolVersion,

@@ -42,6 +42,7 @@ TEST(Messages, SessionMessagesComeBack) {
   ExpectRoundTrip(SomeHello(), GetHello);
   ExpectRoundTrip(Refuse{.status = 808, .text = "full"}, GetRefuse);
   ExpectRoundTrip(LoadModule{.device = 2}, GetLoadModule);
+  ExpectRoundTrip(ImportFileReply{.status = 0, .text = "", .number = 7, .bytes = 1 << 21}, GetImportFileReply);
   ExpectRoundTrip(LoadModuleReply{.status = 218, .module = 3, .log = "line 3"}, GetLoadModuleReply);
   ExpectRoundTrip(QueryModule{.module = 1, .function = 2}, GetQueryModule);
   ExpectRoundTrip(QueryModuleReply{.log = "no"}, GetQueryModuleReply);

@@ -1,4 +1,5 @@
-// The parts of a client's window, in this order. It has the same addresses in the client and in the server:
+// The parts of a client's window, in this order. It has the same addresses in the client and on the device (and, where
+// that is one, in the server):
 //
 //   host        memory that the client reads and writes itself: pinned and managed memory, staging memory, long launch
 //               arguments

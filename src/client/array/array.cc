@@ -1,6 +1,7 @@
 #include "client/array/array.h"
 
 #include "base/checked.h"
+#include "client/base/complaint.h"
 #include "client/context/context.h"
 #include "client/memory/memory.h"
 
@@ -35,6 +36,8 @@ bool IsCube(const cuda::CUDA_ARRAY3D_DESCRIPTOR& shape) {
 constinit Pool<Array, 1 << 16> Array::pool_;
 
 Answer<Array*> Array::Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, bool is_level) {
+  if (context.device().Has(wire::kDeviceNoArrays))
+    return Refuse(Complain(cuda::CUDA_ERROR_NOT_SUPPORTED, "arrays are not supported on a GPU yet"));
   const uint64_t channel = ChannelBytes(descriptor.Format);
   const unsigned channels = descriptor.NumChannels;
   if (channel == 0 || descriptor.Width == 0 || (channels != 1 && channels != 2 && channels != 4)) {

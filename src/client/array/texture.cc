@@ -134,6 +134,8 @@ Answer<TextureRecord> Find(uint64_t handle, AllocationKind kind) {
 
 Answer<uint64_t> CreateTexture(Context& context, const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& sampling,
                                const CUDA_RESOURCE_VIEW_DESC& view) {
+  if (context.device().Has(wire::kDeviceNoArrays))
+    return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED, "textures are not supported on a GPU yet"));
   TextureRecord record{.texture = {}, .resource = resource, .sampling = sampling, .view = view};
   CU_ASSIGN_OR_REFUSE(record.texture, DescribeTexels(resource, view));
   CU_TRY_OR_REFUSE(SetSampling(record.texture, resource, FormatSeen(resource, view), sampling));

@@ -97,7 +97,13 @@ CUresult cuMemExportToShareableHandle(void* out, CUmemGenericAllocationHandle ha
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* out, void* descriptor, int type) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
-  CU_ASSIGN(const wire::ShareHandle handle, ReadDescriptor(static_cast<int>(reinterpret_cast<uintptr_t>(descriptor))));
+  const int fd = static_cast<int>(reinterpret_cast<uintptr_t>(descriptor));
+  if (MayImportFile(fd)) {
+    CU_ASSIGN(PhysicalMemory* const file, PhysicalMemory::ImportFile(fd));
+    *out = file->handle();
+    return CUDA_SUCCESS;
+  }
+  CU_ASSIGN(const wire::ShareHandle handle, ReadDescriptor(fd));
   if (handle.kind != wire::ShareKind::kMemory) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(PhysicalMemory* const memory, PhysicalMemory::Import(handle.memory));
   *out = memory->handle();

@@ -48,6 +48,15 @@ Answer<PhysicalMemory*> PhysicalMemory::CreateOnHost(Device& device, uint64_t by
 
 Answer<PhysicalMemory*> PhysicalMemory::Import(const wire::ExportedMemory& name) {
   CU_ASSIGN_OR_REFUSE(const ImportedMemory imported, ImportMemory(name));
+  return Of(imported, name);
+}
+
+Answer<PhysicalMemory*> PhysicalMemory::ImportFile(int fd) {
+  CU_ASSIGN_OR_REFUSE(const ImportedMemory imported, client::ImportFile(fd));
+  return Of(imported, {});
+}
+
+Answer<PhysicalMemory*> PhysicalMemory::Of(const ImportedMemory& imported, const wire::ExportedMemory& name) {
   Device& device = DeviceOf(imported.device);
   const cuda::CUmemAllocationProp properties{
       .type = cuda::CU_MEM_ALLOCATION_TYPE_PINNED,

@@ -45,6 +45,7 @@ class PhysicalMemory {
                                               const cuda::CUmemAllocationProp& properties);
   // What a descriptor stands for (client/memory/shared_memory.h).
   static Answer<PhysicalMemory*> Import(const wire::ExportedMemory& name);
+  static Answer<PhysicalMemory*> ImportFile(int fd);
 
   cuda::CUmemGenericAllocationHandle handle() const { return reinterpret_cast<uint64_t>(this); }
   Device& device() const { return device_; }
@@ -69,6 +70,7 @@ class PhysicalMemory {
   static void Destroy(PhysicalMemory* memory);
 
  private:
+  static Answer<PhysicalMemory*> Of(const ImportedMemory& imported, const wire::ExportedMemory& name);
   static constinit Pool<PhysicalMemory, 1 << 18> pool_;
 
   Device& device_;

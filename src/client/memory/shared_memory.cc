@@ -125,6 +125,25 @@ Answer<ImportedMemory> ImportMemory(const wire::ExportedMemory& name) {
                         .host = (reply.value[3] & wire::kImportHost) != 0};
 }
 
+bool MayImportFile(int fd) {
+  if (HasSharedServer()) return false;
+  const auto bytes = os::SealedMemorySize(fd);
+  return bytes && *bytes >= wire::kReservedAlignment && *bytes % wire::kReservedAlignment == 0;
+}
+
+Answer<ImportedMemory> ImportFile(int fd) {
+  if (!MayImportFile(fd)) return Refuse(cuda::CUDA_ERROR_NOT_SUPPORTED);
+  const int fds[] = {fd};
+  auto answer = Attachment::Get().connection().Call(wire::MessageKind::kImportFile, ByteWriter(), fds,
+                                                    wire::MessageKind::kImportFileReply);
+  if (!answer) return Refuse(answer.error().code != 0 ? answer.error().code : cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+  ByteReader in(answer->body);
+  const auto reply = wire::GetImportFileReply(in);
+  if (!reply) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+  if (reply->status != 0) return Refuse(Complain(reply->status, "importing a memory file: {}", reply->text));
+  return ImportedMemory{.number = reply->number, .bytes = reply->bytes, .device = 0, .own = true};
+}
+
 void DropImport(uint64_t number) {
   Attachment::Get().ring().Submit(wire::RecordKind::kImportDrop, 0, wire::ImportDropBody{.number = number});
 }

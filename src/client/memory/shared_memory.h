@@ -36,6 +36,10 @@ struct ImportedMemory {
 };
 // INVALID_HANDLE if it is gone or another server's, NOT_PERMITTED if a namespace's policy forbids it.
 Answer<ImportedMemory> ImportMemory(const wire::ExportedMemory& name);
+// All of a memory file, which this process maps for itself; in a process with a server of its own. NOT_SUPPORTED else.
+Answer<ImportedMemory> ImportFile(int fd);
+// Whether a descriptor is one for that: a memory file whose size is sealed, in such a process.
+bool MayImportFile(int fd);
 // What is mapped of it stays.
 void DropImport(uint64_t number);
 

@@ -88,6 +88,14 @@ Answer<Loaded> LoadOn(const Device& device, std::span<const uint8_t> image, cons
   return std::move(*loaded);
 }
 
+// A GPU's driver has a module's variables at addresses of its own, which copies do not know yet: they are not found.
+void LeaveOutForeignVariables(module::ModuleInfo* info) {
+  const Attachment& attachment = Attachment::Get();
+  const auto is_foreign = [&attachment](const auto& range) { return !attachment.InWindow(range.address, range.bytes); };
+  std::erase_if(info->variables, is_foreign);
+  std::erase_if(info->memory, is_foreign);
+}
+
 void Forget(uint32_t module) {
   Attachment::Get().ring().Submit(wire::RecordKind::kModuleUnload, 0, wire::ModuleUnloadBody{.module = module});
 }
@@ -136,6 +144,7 @@ Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, c
                              const void* where) {
   Context& context = current.owner();
   CU_ASSIGN_OR_REFUSE(Loaded loaded, LoadOn(context.device(), image, options, where));
+  LeaveOutForeignVariables(&loaded.info);
   ipc::ClientWindow& window = Attachment::Get().connection().window();
   const bool opened = std::ranges::all_of(loaded.info.memory, [&window](const module::MemoryRange& range) {
     return window.Open(range.address, range.bytes);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "os/fd.h"
 #include "os/memory.h"
@@ -26,6 +27,11 @@ class Window {
   uint64_t base() const { return reinterpret_cast<uint64_t>(mapping_.data()); }
   uint64_t bytes() const { return mapping_.size(); }
   int fd() const { return file_->get(); }
+  // These bytes, which lie at the same addresses here; null if not all lie in the first `most` ones of the window.
+  uint8_t* Reached(uint64_t address, uint64_t bytes, uint64_t most) const {
+    const bool inside = address >= base() && InRange<uint64_t>(address - base(), bytes, most);
+    return inside ? reinterpret_cast<uint8_t*>(address) : nullptr;
+  }
   // For who needs the file for longer than the window.
   const std::shared_ptr<const os::Fd>& file() const { return file_; }
 

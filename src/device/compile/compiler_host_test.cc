@@ -12,6 +12,7 @@
 #include "device/compile/compiler_pool.h"
 #include "device/compile/testing/code_test_base.h"
 #include "os/lifeline.h"
+#include "os/socket.h"
 
 namespace tutti::device {
 namespace {

@@ -27,14 +27,6 @@ std::vector<MemoryAccount*> AccountsOf(const std::vector<std::unique_ptr<CpuDevi
   return accounts;
 }
 
-// The backlog is not counted byte by byte: about a KiB per unit of weight. A server with little memory for its clients
-// allows a smaller backlog, but never less than libraries allow in a few streams.
-uint32_t MostBacklog(uint64_t host_bytes) {
-  constexpr uint64_t kBytes = 1024;
-  const uint64_t most = std::clamp<uint64_t>(host_bytes / kBytes, 2 * wire::kSharedBacklog, wire::kMostBacklog);
-  return static_cast<uint32_t>(most);
-}
-
 // All, if the device is not named.
 SmSet SmsOf(const Limits& limits, uint32_t device) {
   SmSet sms;
@@ -71,6 +63,7 @@ CpuSpace::CpuSpace(Window window, const wire::WindowShape& shape, const Limits& 
       sink_(sink),
       host_(std::make_shared<HostShare>(host, host_bytes)),
       window_(std::move(window)),
+      unreached_begin_(shape.unreached_begin()),
       memory_(window_.base(), shape, window_.file(), AccountsOf(devices), host_.get(), limits.memory_groups, sink,
               counters_.get()),
       modules_(source, &memory_, host_.get(), loaded_kernels),

@@ -41,6 +41,9 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
 
   uint64_t window_base() const override { return window_.base(); }
   int window_fd() const override { return window_.fd(); }
+  uint8_t* Reached(uint64_t address, uint64_t bytes) override {
+    return window_.Reached(address, bytes, unreached_begin_);
+  }
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
   Result<uint64_t> Reserve(uint32_t device, uint64_t bytes, uint64_t alignment, uint64_t wish) override {
     return memory_.Reserve(device, bytes, alignment, wish);
@@ -55,6 +58,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
     return memory_.Map(address, memory, writable);
   }
   Status Unmap(uint64_t address, uint64_t bytes) override;
+  Result<std::shared_ptr<SharedMemory>> Adopt(os::Fd file) override { return SharedRange::OfFile(std::move(file)); }
   Result<uint64_t> Word(uint64_t address, uint32_t bytes, uint64_t add) override {
     return memory_.Word(address, bytes, add);
   }
@@ -189,6 +193,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Sink* const sink_;
   const std::shared_ptr<HostShare> host_;  // what others hold of it stays
   const Window window_;
+  const uint64_t unreached_begin_;  // as an offset
   WindowMemory memory_;
   ModuleTable modules_;
   ConditionTable conditions_;

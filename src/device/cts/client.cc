@@ -160,14 +160,14 @@ void Client::CopyNow(uint64_t destination, uint64_t source, uint64_t bytes) {
 
 void Client::Write(uint64_t address, std::span<const uint8_t> bytes) {
   const uint64_t staged = Staging(bytes.size());
-  std::memcpy(reinterpret_cast<void*>(staged), bytes.data(), bytes.size());
+  std::memcpy(space_->Reached(staged, bytes.size()), bytes.data(), bytes.size());
   CopyNow(address, staged, bytes.size());
 }
 
 std::vector<uint8_t> Client::Read(uint64_t address, uint64_t bytes) {
   const uint64_t staged = Staging(bytes);
   CopyNow(staged, address, bytes);
-  const auto* const begin = reinterpret_cast<const uint8_t*>(staged);
+  const uint8_t* const begin = space_->Reached(staged, bytes);
   return {begin, begin + bytes};
 }
 

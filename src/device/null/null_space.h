@@ -25,6 +25,9 @@ class NullSpace final : public Space {
 
   uint64_t window_base() const override { return window_.base(); }
   int window_fd() const override { return window_.fd(); }
+  uint8_t* Reached(uint64_t address, uint64_t bytes) override {
+    return window_.Reached(address, bytes, kNullWindow.unreached_begin());
+  }
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
   Status Free(uint64_t address) override;
   Result<uint64_t> Word(uint64_t, uint32_t, uint64_t) override { return 0; }

@@ -13,6 +13,14 @@
 
 namespace tutti::device {
 
+// The backlog is not counted byte by byte: about a KiB per unit of weight. A server with little memory for its clients
+// allows a smaller backlog, but never less than libraries allow in a few streams.
+inline uint32_t MostBacklog(uint64_t host_bytes) {
+  constexpr uint64_t kBytes = 1024;
+  const uint64_t most = std::clamp<uint64_t>(host_bytes / kBytes, 2 * wire::kSharedBacklog, wire::kMostBacklog);
+  return static_cast<uint32_t>(most);
+}
+
 class OperationPool {
  public:
   using Make = Operation* (*)();  // by new

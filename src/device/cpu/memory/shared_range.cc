@@ -8,6 +8,9 @@
 #include <atomic>
 #include <limits>
 
+#include "cuda/result.h"
+#include "os/memory.h"
+
 namespace tutti::device::cpu {
 namespace {
 
@@ -37,6 +40,13 @@ SharedRange::~SharedRange() {
               static_cast<off_t>(bytes_));
   }
   if (account_ != nullptr) account_->Release(bytes_, groups_);
+}
+
+Result<std::shared_ptr<SharedMemory>> SharedRange::OfFile(os::Fd file) {
+  TUTTI_ASSIGN(const uint64_t bytes, os::SealedMemorySize(file.get()));
+  if (bytes == 0) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "an empty memory file");
+  auto home = std::make_shared<Home>(std::make_shared<const os::Fd>(std::move(file)));
+  return std::make_shared<SharedRange>(std::move(home), 0, 0, 0, bytes, 0, nullptr, MemoryGroups());
 }
 
 void SharedRange::FillWithLargest() const {

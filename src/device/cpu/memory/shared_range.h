@@ -46,6 +46,8 @@ class SharedRange : public SharedMemory {
         account_(account),
         groups_(std::move(groups)) {}
   ~SharedRange() override;
+  // All of a memory file that is no window's. Fails unless its size is sealed.
+  static Result<std::shared_ptr<SharedMemory>> OfFile(os::Fd file);
 
   uint64_t bytes() const override { return bytes_; }
   uint32_t device() const override { return device_; }

@@ -1,0 +1,110 @@
+#include "device/gpu/executor_link.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "cuda/device_attribute.h"
+#include "cuda/result.h"
+#include "os/lifeline.h"
+#include "os/socket.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+constexpr int kStartMs = 60'000;
+constexpr int kAnswerMs = 20'000;
+constexpr int kLoadMs = 300'000;  // the driver may compile
+
+// Limits that others divide by, or index with.
+Status PutRight(wire::DeviceInfo* device) {
+  const int sms = device->attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
+  constexpr uint64_t kMostBytes = 1ull << 42;
+  if (sms <= 0 || device->total_bytes == 0 || device->total_bytes > kMostBytes)
+    return Fail(cuda::CUDA_ERROR_INVALID_DEVICE,
+                fmt::format("a device of {} SMs and {} bytes", sms, device->total_bytes));
+  device->traits = wire::kDeviceAnyShape | wire::kDeviceAsksOccupancy | wire::kDeviceNoArrays;
+  device->sm_group = std::clamp<uint32_t>(device->sm_group, 1, static_cast<uint32_t>(sms));
+  device->most_urgent = std::clamp(device->most_urgent, -5, 0);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Start(std::shared_ptr<os::Spawner> spawner, int bell) {
+  TUTTI_ASSIGN(auto sockets, os::SocketPair());
+  TUTTI_ASSIGN(os::Lifeline lifeline, os::CreateLifeline());
+  TUTTI_ASSIGN(const os::Fd file, os::CreateMemory("tutti-exchange", sizeof(executor::Exchange)));
+  TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::Shared(file.get(), sizeof(executor::Exchange)));
+  const int fds[] = {lifeline.watched.get(), sockets.second.get(), file.get(), bell, 2};
+  const auto pid = spawner->StartProgram(0, fds);
+  if (!pid) return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY, "an executor cannot be started: " + pid.error().text);
+  std::unique_ptr<ExecutorLink> link(new ExecutorLink(std::move(spawner), *pid, std::move(sockets.first),
+                                                      std::move(lifeline.held), std::move(mapping)));
+  sockets.second.Reset();
+  TUTTI_TRY(link->AwaitHello());
+  return link;
+}
+
+ExecutorLink::~ExecutorLink() {
+  Kill();
+  (void)spawner_->End(pid_);
+}
+
+Status ExecutorLink::AwaitHello() {
+  TUTTI_ASSIGN(const os::Message message, os::Receive(socket_.get(), kStartMs));
+  if (message.bytes.empty()) return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY, "an executor has ended as it started");
+  TUTTI_ASSIGN(const executor::Hello hello, executor::ParseHello(message.bytes));
+  if (hello.status != 0) return Fail(hello.status, hello.text);
+  device_ = hello.device;
+  return PutRight(&device_);
+}
+
+Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, int file) {
+  const auto lost = [this](const std::string& why) {
+    Kill();
+    return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor " + why);
+  };
+  std::lock_guard lock(asking_);
+  if (ended_.load(std::memory_order_acquire)) return lost("has ended");
+  const int fds[] = {file};
+  if (const auto sent = os::Send(socket_.get(), executor::Serialize(request), {fds, file >= 0 ? size_t{1} : size_t{0}});
+      !sent)
+    return lost("does not take requests: " + sent.error().text);
+  const bool loads = request.kind == executor::RequestKind::kLoadModule;
+  auto message = os::Receive(socket_.get(), loads ? kLoadMs : kAnswerMs);
+  if (!message) return lost("does not answer: " + message.error().text);
+  if (message->bytes.empty()) return lost("has ended");
+  auto answer = executor::ParseAnswer(message->bytes);
+  if (!answer || message->fds.size() > 1) return lost("answers what is none");
+  if (answer->status != 0) return Fail(answer->status, answer->text);
+  return Reply{.answer = std::move(*answer), .file = message->fds.empty() ? os::Fd() : std::move(message->fds.front())};
+}
+
+void ExecutorLink::Kill() {
+  std::lock_guard lock(ended_mutex_);
+  ended_.store(true, std::memory_order_release);
+  lifeline_.Reset();  // upon which the kernel kills it
+}
+
+bool ExecutorLink::HasEnded() const { return ended_.load(std::memory_order_acquire) || os::HungUp(socket_.get()); }
+
+std::optional<uint64_t> ExecutorLink::Done(uint32_t stream, uint64_t given) {
+  const uint64_t done = exchange().streams[stream].done.load(std::memory_order_acquire);
+  if (done < done_[stream] || done > given) return std::nullopt;
+  return done_[stream] = done;
+}
+
+std::optional<Error> ExecutorLink::Failure() const {
+  const int32_t status = exchange().failure.load(std::memory_order_acquire);
+  if (status == 0) return std::nullopt;
+  char text[executor::kFailureTextBytes];
+  std::memcpy(text, exchange().failure_text, sizeof text);
+  text[sizeof text - 1] = '\0';
+  constexpr int32_t kLast = 999;
+  return Error{.code = status > 0 && status <= kLast ? status : cuda::CUDA_ERROR_UNKNOWN, .text = text};
+}
+
+}  // namespace tutti::device::gpu

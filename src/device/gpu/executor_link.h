@@ -1,0 +1,85 @@
+// One executor, from the server's side: its process, its ring and ledger, and its answers. It ends with this object.
+//
+// Nothing of what an executor writes is believed: kernels of its client run in the process of its driver. Each word is
+// read once, and one that cannot be is the end of the executor, as is an answer that does not come.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "executor/protocol/dispatch_queue.h"
+#include "executor/protocol/request.h"
+#include "os/fd.h"
+#include "os/memory.h"
+#include "os/spawner.h"
+
+namespace tutti::device::gpu {
+
+class ExecutorLink {
+ public:
+  // The spawner's first program is the executor (ProgramOf). `bell`: an eventfd that it writes when the server sleeps.
+  // Fails, with the reason, if it has no device.
+  static Result<std::unique_ptr<ExecutorLink>> Start(std::shared_ptr<os::Spawner> spawner, int bell);
+  ~ExecutorLink();
+  ExecutorLink(const ExecutorLink&) = delete;
+  ExecutorLink& operator=(const ExecutorLink&) = delete;
+
+  // Of its device. What is wrong in it has been put right.
+  const wire::DeviceInfo& device() const { return device_; }
+  pid_t pid() const { return pid_; }
+  int socket() const { return socket_.get(); }
+
+  // Asks, and waits. Thread-safe.
+  struct Reply {
+    executor::Answer answer;
+    os::Fd file;
+  };
+  Result<Reply> Ask(const executor::Request& request, int file = -1);
+
+  // Has it killed. Does not wait. Thread-safe.
+  void Kill();
+  // It has ended, or is to.
+  bool HasEnded() const;
+
+  // The ring and the ledger: with the Space's lock.
+  executor::DispatchWriter& dispatch() { return dispatch_; }
+  // The last sequence number of a stream that is done, if it has been given `given`; nothing if that cannot be.
+  std::optional<uint64_t> Done(uint32_t stream, uint64_t given);
+  // What it has failed with, if it has.
+  std::optional<Error> Failure() const;
+  // The server is about to sleep: its bell is to be rung.
+  void Awaits() { exchange().server_sleeps.store(1, std::memory_order_seq_cst); }
+
+ private:
+  ExecutorLink(std::shared_ptr<os::Spawner> spawner, pid_t pid, os::Fd socket, os::Fd lifeline, os::Mapping mapping)
+      : spawner_(std::move(spawner)),
+        pid_(pid),
+        socket_(std::move(socket)),
+        lifeline_(std::move(lifeline)),
+        mapping_(std::move(mapping)),
+        dispatch_(&exchange()),
+        done_(executor::kMostStreams) {}
+  executor::Exchange& exchange() const { return *reinterpret_cast<executor::Exchange*>(mapping_.data()); }
+  Status AwaitHello();
+
+  const std::shared_ptr<os::Spawner> spawner_;
+  const pid_t pid_;
+  const os::Fd socket_;
+  os::Fd lifeline_;  // ended_mutex_
+  mutable std::mutex ended_mutex_;
+  std::atomic<bool> ended_{false};
+  const os::Mapping mapping_;
+  wire::DeviceInfo device_{};
+  std::mutex asking_;
+  executor::DispatchWriter dispatch_;
+  std::vector<uint64_t> done_;  // by stream
+};
+
+}  // namespace tutti::device::gpu

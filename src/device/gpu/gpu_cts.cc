@@ -1,0 +1,43 @@
+// The GPU device and the conformance suite, with our own driver as the vendor's.
+#include <cstdlib>
+
+#include "device/cts/conformance.h"
+#include "device/gpu/gpu_backend.h"
+
+namespace tutti::device::cts {
+namespace {
+
+std::unique_ptr<Backend> Create() {
+  static const gpu::GpuSettings settings{.executor = TUTTI_EXECUTOR, .vendor = TUTTI_LIBCUDA};
+  static const auto spawner = [] {
+    setenv("TUTTI_CPU_MEMORY", "64M", 1);
+    setenv("TUTTI_CPU_SMS", "2", 1);
+    return os::Spawner::Start({settings.ProgramOf()}).value();
+  }();
+  auto backend = gpu::CreateGpuBackend(settings, spawner);
+  if (!backend) ADD_FAILURE() << backend.error().text;
+  return std::move(*backend);
+}
+
+}  // namespace
+
+const BackendCase& BackendUnderTest() {
+  static const BackendCase backend = [] {
+    const char* const no_mapping = "memory at reserved addresses and of other Spaces";
+    return BackendCase{
+        .create = Create,
+        .never = {},
+        .not_yet = {{"MemoryIsSeenWhereverItIsMapped", no_mapping},
+                    {"AWriteWhereNothingIsMappedIsAFault", no_mapping},
+                    {"AWishForAddressesIsFollowedIfTheyAreFree", no_mapping},
+                    {"ASpaceSeesWhatAnotherSharesAndKeepsIt", no_mapping},
+                    {"SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits", no_mapping},
+                    {"OnlyMemoryOfTheClientIsShared", no_mapping},
+                    {"MemoryOfTheHostIsInAFileThatClientsMayMap", no_mapping},
+                    {"MemoryOfTheHostIsLimitedAndComesBack", no_mapping}},
+    };
+  }();
+  return backend;
+}
+
+}  // namespace tutti::device::cts

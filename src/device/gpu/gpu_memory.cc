@@ -1,0 +1,133 @@
+#include "device/gpu/gpu_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "cuda/result.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+constexpr uint64_t kGranularity = 256;
+constexpr uint64_t kMostAlignment = 1ull << 30;
+
+}  // namespace
+
+GpuMemory::GpuMemory(ExecutorLink* executor, uint64_t base, const wire::WindowShape& shape, HostPart host_part,
+                     MemoryAccount* account, HostShare* host, const MemoryGroups& groups, Sink* sink,
+                     metrics::ClientCounters* counters)
+    : base_(base),
+      bytes_(shape.bytes),
+      account_(account),
+      host_(host),
+      groups_(groups),
+      sink_(sink),
+      counters_(counters),
+      host_part_(std::move(host_part)),
+      slabs_(executor, base + shape.host_bytes, shape.device_bytes) {}
+
+GpuMemory::~GpuMemory() {
+  for (const auto& [address, allocation] : allocations_) Unreserve(allocation);
+}
+
+Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
+  if (bytes == 0 || (alignment != 0 && !std::has_single_bit(alignment)) || kind == wire::MemoryKind::kAddresses) {
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "an allocation needs a size and an alignment that is a power of two");
+  }
+  if (bytes > bytes_ || alignment > kMostAlignment)
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes do not fit into the window", bytes));
+  const Allocation allocation{.bytes = AlignUp(bytes, kGranularity),
+                              .on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged,
+                              .in_host_part = kind != wire::MemoryKind::kDevice};
+  std::lock_guard lock(mutex_);
+  TUTTI_TRY(Reserve(allocation));
+  const auto address =
+      allocation.in_host_part ? host_part_.Take(allocation.bytes, alignment) : slabs_.Take(allocation.bytes, alignment);
+  if (!address) {
+    Unreserve(allocation);
+    return address;
+  }
+  allocations_.emplace(*address, allocation);
+  if (allocation.on_device) CountUse(static_cast<int64_t>(allocation.bytes));
+  counters_->Add(metrics::Counter::allocations);
+  return *address;
+}
+
+Status GpuMemory::Reserve(const Allocation& allocation) {
+  const auto refuse = [&](std::string text) {
+    counters_->Add(metrics::Counter::memory_limit_hits);
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, std::move(text));
+  };
+  const uint64_t bytes = allocation.bytes;
+  if (!allocation.on_device) {
+    if (host_->Reserve(bytes)) return {};
+    return refuse(
+        fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of them",
+                    bytes, host_->used_bytes(), host_->limit_bytes()));
+  }
+  if (bytes > limit_ || used_ > limit_ - bytes)
+    return refuse(fmt::format("{} bytes exceed the client's limit of {}", bytes, limit_));
+  switch (account_->Reserve(bytes, groups_)) {
+    case MemoryAccount::Answer::kGranted: return {};
+    case MemoryAccount::Answer::kGroupFull:
+      return refuse(fmt::format("{} bytes exceed the limit of the client's group", bytes));
+    case MemoryAccount::Answer::kDeviceFull: break;
+  }
+  return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes are more than the device has left", bytes));
+}
+
+void GpuMemory::Unreserve(const Allocation& allocation) {
+  if (allocation.on_device) {
+    account_->Release(allocation.bytes, groups_);
+  } else {
+    host_->Release(allocation.bytes);
+  }
+}
+
+void GpuMemory::CountUse(int64_t bytes) {
+  used_ += static_cast<uint64_t>(bytes);
+  counters_->Set(metrics::Counter::memory_bytes, used_);
+  counters_->Raise(metrics::Counter::memory_peak_bytes, used_);
+  sink_->MemoryUsed(0, used_);
+}
+
+void GpuMemory::CountFreed(int64_t bytes) {
+  freed_ += static_cast<uint64_t>(bytes);
+  sink_->MemoryFreed(0, freed_);
+}
+
+Status GpuMemory::Retire(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end() || found->second.retired)
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no allocation of the client begins at 0x{:x}", address));
+  found->second.retired = true;
+  if (found->second.on_device) CountFreed(static_cast<int64_t>(found->second.bytes));
+  return {};
+}
+
+void GpuMemory::Release(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end()) return;
+  const Allocation allocation = found->second;
+  allocations_.erase(found);
+  if (allocation.in_host_part) {
+    host_part_.Give(address, allocation.bytes);
+  } else {
+    slabs_.Give(address, allocation.bytes);
+  }
+  Unreserve(allocation);
+  if (!allocation.on_device) return;
+  CountUse(-static_cast<int64_t>(allocation.bytes));
+  if (allocation.retired) CountFreed(-static_cast<int64_t>(allocation.bytes));
+}
+
+void GpuMemory::SetLimit(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  limit_ = bytes;
+}
+
+}  // namespace tutti::device::gpu

@@ -1,0 +1,102 @@
+#include "device/gpu/gpu_modules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cuda/result.h"
+#include "os/memory.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+using executor::RequestKind;
+
+constexpr uint64_t kMostInfoBytes = 64u << 20;
+constexpr size_t kMostModules = 65536;  // of a client
+
+std::unexpected<Error> NoKernel(uint32_t module, uint32_t kernel) {
+  return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} has no kernel {}", module, kernel));
+}
+
+}  // namespace
+
+Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image) {
+  uint32_t number = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (modules_.size() >= kMostModules) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "the client has too many modules");
+    number = ++last_module_;
+  }
+  TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-image", image));
+  TUTTI_ASSIGN(ExecutorLink::Reply reply,
+               executor_->Ask({.kind = RequestKind::kLoadModule, .module = number}, file.get()));
+  const auto described = [&]() -> Result<module::ModuleInfo> {
+    TUTTI_ASSIGN(const os::Mapping bytes, os::Mapping::Constant(reply.file.get(), kMostInfoBytes));
+    return module::ParseModuleInfo({bytes.data(), bytes.size()});
+  };
+  auto info = described();
+  if (!info) {
+    executor_->Kill();
+    return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
+                "the executor has described a module wrongly: " + info.error().text);
+  }
+  std::lock_guard lock(mutex_);
+  modules_.emplace(number, Module{.kernels = info->kernels, .memory = info->memory, .prepared = {}});
+  return Space::LoadedModule{.id = number, .info = std::move(*info), .log = std::move(reply.answer.text)};
+}
+
+Result<PreparedKernel> GpuModules::Prepare(uint32_t module, uint32_t kernel) {
+  std::lock_guard lock(mutex_);
+  const auto found = modules_.find(module);
+  if (found == modules_.end() || kernel >= found->second.kernels.size()) return NoKernel(module, kernel);
+  const module::KernelInfo& info = found->second.kernels[kernel];
+  const auto [prepared, fresh] = found->second.prepared.try_emplace(kernel, last_kernel_ + 1);
+  if (fresh) kernels_[++last_kernel_] = {.module = module, .number = kernel, .param_bytes = info.param_bytes};
+  return PreparedKernel{.id = prepared->second, .local_bytes = info.local_bytes, .max_threads = info.max_threads};
+}
+
+Result<uint32_t> GpuModules::BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads,
+                                         uint32_t dynamic_shared_bytes) {
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = modules_.find(module);
+    if (found == modules_.end() || kernel >= found->second.kernels.size()) return NoKernel(module, kernel);
+  }
+  TUTTI_ASSIGN(const ExecutorLink::Reply reply, executor_->Ask({.kind = RequestKind::kOccupancy,
+                                                                .module = module,
+                                                                .kernel = kernel,
+                                                                .block_threads = block_threads,
+                                                                .dynamic_shared_bytes = dynamic_shared_bytes}));
+  constexpr uint64_t kMostBlocks = 1024;
+  return static_cast<uint32_t>(std::min(reply.answer.value, kMostBlocks));
+}
+
+Result<std::shared_ptr<const void>> GpuModules::Unload(uint32_t module) {
+  std::lock_guard lock(mutex_);
+  const auto found = modules_.find(module);
+  if (found == modules_.end())
+    return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
+  for (const auto& [kernel, id] : found->second.prepared) kernels_.erase(id);
+  modules_.erase(found);
+  return std::shared_ptr<const void>(this, [module, executor = executor_](const void*) {
+    (void)executor->Ask({.kind = RequestKind::kUnloadModule, .module = module});
+  });
+}
+
+std::optional<GpuModules::Kernel> GpuModules::Find(uint32_t kernel) const {
+  std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(kernel);
+  return found == kernels_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool GpuModules::HasVariable(uint64_t address, uint64_t bytes) const {
+  std::lock_guard lock(mutex_);
+  return std::ranges::any_of(modules_, [&](const auto& module) {
+    return std::ranges::any_of(module.second.memory, [&](const module::MemoryRange& range) {
+      return address >= range.address && InRange<uint64_t>(address - range.address, bytes, range.bytes);
+    });
+  });
+}
+
+}  // namespace tutti::device::gpu

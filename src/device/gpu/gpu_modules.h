@@ -1,0 +1,52 @@
+// A Space's modules and kernels: what the executor has loaded, by numbers of ours. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "device/gpu/executor_link.h"
+
+namespace tutti::device::gpu {
+
+class GpuModules {
+ public:
+  explicit GpuModules(ExecutorLink* executor) : executor_(executor) {}
+
+  Result<Space::LoadedModule> Load(std::span<const uint8_t> image);
+  Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel);
+  Result<uint32_t> BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
+  // It cannot be found any more. The executor unloads it when what is returned is dropped.
+  Result<std::shared_ptr<const void>> Unload(uint32_t module);
+
+  struct Kernel {
+    uint32_t module = 0;
+    uint32_t number = 0;  // in it
+    uint32_t param_bytes = 0;
+  };
+  std::optional<Kernel> Find(uint32_t kernel) const;
+  // Whether these bytes are a part of a module's variable.
+  bool HasVariable(uint64_t address, uint64_t bytes) const;
+
+ private:
+  struct Module {
+    std::vector<module::KernelInfo> kernels;
+    std::vector<module::MemoryRange> memory;
+    std::map<uint32_t, uint32_t> prepared;  // kernel -> its id
+  };
+
+  ExecutorLink* const executor_;
+  mutable std::mutex mutex_;
+  std::map<uint32_t, Module> modules_;
+  std::map<uint32_t, Kernel> kernels_;  // by id
+  uint32_t last_module_ = 0;
+  uint32_t last_kernel_ = 0;
+};
+
+}  // namespace tutti::device::gpu

@@ -1,0 +1,19 @@
+// A record of a stream, and what an executor is given for it. Guarded by the Space's lock.
+#pragma once
+
+#include "device/common/stream_order/operation.h"
+#include "executor/protocol/dispatch.h"
+
+namespace tutti::device::gpu {
+
+struct GpuOperation final : Operation {
+  static Operation* Make() { return new GpuOperation; }
+
+  enum class Work : uint8_t { kNothing, kLaunch, kCopy, kFill };
+  Work work = Work::kNothing;
+  executor::LaunchDispatch launch;  // with `arguments`
+  executor::CopyDispatch copy;
+  executor::FillDispatch fill;
+};
+
+}  // namespace tutti::device::gpu

@@ -1,0 +1,28 @@
+// The GPU device's configuration: read once from the environment when the server starts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+#include "os/spawner.h"
+
+namespace tutti::device::gpu {
+
+struct GpuSettings {
+  std::string executor;  // path of tutti-executor
+  std::string vendor;  // TUTTI_VENDOR_LIBCUDA: path of the vendor's driver; default: the system's that is not ours
+  // Of pinned and staging memory (device/host_share.h).
+  uint64_t host_bytes = ~0ull;  // of all clients
+  uint64_t client_host_bytes = ~0ull;  // of one client
+
+  // Fails, with what was looked for, if there is no driver of a vendor.
+  static Result<GpuSettings> FromEnvironment();
+  // Whether this machine has a GPU that its vendor's driver could use, or TUTTI_VENDOR_LIBCUDA is set.
+  static bool HasGpu();
+
+  // What a spawner must be given as its first program.
+  os::Spawner::Program ProgramOf() const;
+};
+
+}  // namespace tutti::device::gpu

@@ -1,0 +1,118 @@
+// A client's Space on a GPU: its executor, memory, modules and streams.
+//
+// One lock guards the streams; it is held for the submission or completion of a record. What an executor is asked
+// (memory, modules) is asked without it. The pilot looks what is done (Harvest).
+//
+// What cannot be done on a GPU yet is refused with NOT_SUPPORTED and the reason (docs/reference/compatibility.md).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/common/stream_order/stream_engine.h"
+#include "device/device.h"
+#include "device/gpu/executor_link.h"
+#include "device/gpu/gpu_memory.h"
+#include "device/gpu/gpu_modules.h"
+#include "device/gpu/gpu_operation.h"
+#include "device/gpu/lent_streams.h"
+
+namespace tutti::device::gpu {
+
+class Pilot;
+
+class GpuSpace final : public Space, private StreamEngine::Owner {
+ public:
+  // The executor's window is open at `base`. What else it is given outlives it.
+  GpuSpace(std::unique_ptr<ExecutorLink> executor, uint64_t base, const wire::WindowShape& shape, HostPart host_part,
+           const Limits& limits, Sink* sink, MemoryAccount* account, MemoryAccount* host, uint64_t host_bytes,
+           Pilot* pilot);
+  ~GpuSpace() override;
+
+  uint64_t window_base() const override { return memory_.base(); }
+  int window_fd() const override { return memory_.host_fd(); }
+  uint8_t* Reached(uint64_t address, uint64_t bytes) override { return memory_.Reached(address, bytes); }
+  Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
+  Status Free(uint64_t address) override;
+  Result<uint64_t> Word(uint64_t address, uint32_t bytes, uint64_t add) override;
+  Result<uint64_t> Reserve(uint32_t device, uint64_t bytes, uint64_t alignment, uint64_t wish) override;
+  Result<std::shared_ptr<SharedMemory>> Share(uint64_t address, AtEnd end) override;
+  Result<std::shared_ptr<SharedMemory>> CreateHostMemory(uint64_t bytes) override;
+  Status Map(uint64_t address, std::shared_ptr<SharedMemory> memory, bool writable) override;
+  Status Unmap(uint64_t address, uint64_t bytes) override;
+  Status CreateStream(uint32_t stream, const StreamOptions& options) override;
+  Status DestroyStream(uint32_t stream) override;
+  Status Launch(uint32_t stream, uint64_t ticket, const Grid& grid) override;
+  Status Copy(uint32_t stream, uint64_t ticket, const wire::CopyBody& copy) override;
+  Status Fill(uint32_t stream, uint64_t ticket, const wire::FillBody& fill) override;
+  Status RecordEvent(uint32_t stream, uint64_t ticket, uint32_t event) override;
+  Status Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) override;
+  Status HostCall(uint32_t stream, uint64_t ticket, uint64_t token) override;
+  Status Mark(uint32_t stream, uint64_t ticket) override;
+  Status FreeInStream(uint32_t stream, uint64_t ticket, uint64_t address) override;
+  Status HostCallDone(uint32_t stream, uint64_t token) override;
+  Result<uint64_t> CreateCondition(uint32_t device) override;
+  Status DestroyCondition(uint64_t condition) override;
+  Status SetCondition(uint32_t stream, uint64_t ticket, uint64_t condition, uint32_t value) override;
+  Status BeginConditional(uint32_t stream, uint64_t ticket, uint64_t condition, wire::ConditionalKind kind) override;
+  Status BeginBody(uint32_t stream, uint64_t ticket, uint32_t number) override;
+  Status EndConditional(uint32_t stream, uint64_t ticket, bool no_more) override;
+  Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) override;
+  Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) override;
+  Result<uint32_t> BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads,
+                               uint32_t dynamic_shared_bytes) override;
+  Status UnloadModule(uint32_t module) override;
+  void Reset(uint32_t device) override;
+  void SetLimits(const Limits& limits) override;
+  Status LimitContext(uint32_t, uint32_t, double) override { return {}; }
+  Status LimitHeap(uint32_t, uint64_t) override { return {}; }
+  void Abandon() override;
+  metrics::ClientCounters& counters(uint32_t) override { return counters_; }
+
+  // For the pilot. Completes what is done, and fails the Space if its executor has; true if there was something.
+  bool Harvest();
+  // The executor's process may have ended: a look that costs a system call.
+  void LookForEnd();
+  // The pilot is about to sleep: the executor is to wake it.
+  void AwaitWake() { executor_->Awaits(); }
+  // Readable (hung up) when the executor has ended; -1 if that is known.
+  int watched_fd();
+
+ private:
+  Begun Start(Operation* operation) override;
+  void Join(Operation* operation, const Stream& other) override;
+  void TaskOver(Operation*) override {}
+  uint32_t ValueOf(uint32_t, uint64_t) const override { return 0; }
+  void SetValueOf(uint32_t, uint64_t, uint32_t) override {}
+  int32_t DeviceError(uint32_t) const override { return error_; }
+
+  Result<Stream*> FindStream(uint32_t number) const;
+  Result<GpuOperation*> NewTask(uint64_t ticket, uint64_t argument_bytes = 0);
+  template <typename Set>
+  Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, Set set);
+  bool Holds(uint64_t address, uint64_t bytes) const;
+  LentStreams::Lent& Lend(const Stream& stream);
+  void FailLocked(const Error& error);
+  void LoseExecutor(const Error& error);
+  void UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock);
+
+  metrics::ClientCounters counters_;
+  Sink* const sink_;
+  Pilot* const pilot_;
+  HostShare host_;
+  const std::unique_ptr<ExecutorLink> executor_;
+  GpuMemory memory_;
+  GpuModules modules_;
+
+  std::mutex mutex_;
+  StreamEngine engine_;
+  LentStreams lent_;
+  int32_t error_ = 0;  // sticky
+  bool lost_ = false;  // the executor: for good
+  bool muted_ = false;
+};
+
+}  // namespace tutti::device::gpu

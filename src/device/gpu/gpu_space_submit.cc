@@ -1,0 +1,213 @@
+// Records on their way into streams: validated, made into operations, and given to the executor when their turn comes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cuda/result.h"
+#include "device/gpu/check_transfer.h"
+#include "device/gpu/gpu_space.h"
+
+namespace tutti::device::gpu {
+
+using executor::DispatchHead;
+using executor::DispatchKind;
+
+Result<Stream*> GpuSpace::FindStream(uint32_t number) const {
+  Stream* const stream = engine_.Find(number);
+  if (stream == nullptr) return tutti::Fail(fmt::format("there is no stream {}", number));
+  return stream;
+}
+
+Status GpuSpace::CreateStream(uint32_t stream, const StreamOptions& options) {
+  if (options.device != 0)
+    return tutti::Fail(fmt::format("a stream on device {}, which does not exist", options.device));
+  std::lock_guard lock(mutex_);
+  return engine_.Create(stream, options);
+}
+
+Status GpuSpace::DestroyStream(uint32_t stream) {
+  std::lock_guard lock(mutex_);
+  return engine_.Destroy(stream);
+}
+
+Result<GpuOperation*> GpuSpace::NewTask(uint64_t ticket, uint64_t argument_bytes) {
+  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(Operation::Kind::kTask, ticket, argument_bytes));
+  auto* const task = static_cast<GpuOperation*>(operation);
+  task->work = GpuOperation::Work::kNothing;
+  return task;
+}
+
+Status GpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& grid) {
+  std::unique_lock lock(mutex_);
+  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  TUTTI_ASSIGN(GpuOperation* const operation, NewTask(ticket, grid.arguments.size()));
+  const auto kernel = modules_.Find(grid.kernel);
+  if (!kernel) {
+    FailLocked(
+        {.code = cuda::CUDA_ERROR_INVALID_HANDLE, .text = fmt::format("launch of unknown kernel {}", grid.kernel)});
+  } else if (grid.arguments.size() < kernel->param_bytes || grid.arguments.size() > wire::kMaxArgumentBytes) {
+    FailLocked({.code = cuda::CUDA_ERROR_INVALID_VALUE,
+                .text = fmt::format("launch with {} argument bytes in place of {}", grid.arguments.size(),
+                                    kernel->param_bytes)});
+  } else {
+    operation->work = GpuOperation::Work::kLaunch;
+    executor::LaunchDispatch& launch = operation->launch;
+    launch = {.module = kernel->module,
+              .kernel = kernel->number,
+              .dynamic_shared_bytes = grid.dynamic_shared_bytes,
+              .cooperative = grid.cooperative ? 1u : 0u,
+              .argument_bytes = kernel->param_bytes};
+    std::copy_n(grid.grid, 3, launch.grid);
+    std::copy_n(grid.block, 3, launch.block);
+    std::copy_n(grid.cluster, 3, launch.cluster);
+    operation->arguments.assign(grid.arguments.begin(), grid.arguments.begin() + kernel->param_bytes);
+    counters_.AddAlone(metrics::Counter::launches);
+  }
+  engine_.Enqueue(stream, operation);
+  UnlockAndRunDeferred(&lock);
+  return {};
+}
+
+bool GpuSpace::Holds(uint64_t address, uint64_t bytes) const {
+  return memory_.Contains(address, bytes) || modules_.HasVariable(address, bytes);
+}
+
+Status GpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyBody& copy) {
+  const auto to = DestinationOf(copy), from = SourceOf(copy);
+  const bool to_is_ours = to && (to->bytes == 0 || Holds(to->address, to->bytes));
+  const bool from_is_ours = from && (from->bytes == 0 || Holds(from->address, from->bytes));
+  std::unique_lock lock(mutex_);
+  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  TUTTI_ASSIGN(GpuOperation* const operation, NewTask(ticket));
+  if (!to_is_ours || !from_is_ours) {
+    FailLocked({.code = cuda::CUDA_ERROR_ILLEGAL_ADDRESS,
+                .text = fmt::format("copy with illegal address {:#x}", to_is_ours ? copy.source : copy.destination)});
+  } else if (CallsFor(copy) > kMostCalls) {
+    FailLocked({.code = cuda::CUDA_ERROR_NOT_SUPPORTED, .text = "a copy of too many planes or overlapping rows"});
+  } else if (to->bytes != 0) {
+    operation->work = GpuOperation::Work::kCopy;
+    operation->copy = copy;
+    counters_.AddAlone(metrics::Counter::copied_bytes, BytesOf(copy));
+  }
+  engine_.Enqueue(stream, operation);
+  UnlockAndRunDeferred(&lock);
+  return {};
+}
+
+Status GpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillBody& fill) {
+  const auto to = DestinationOf(fill);
+  const bool is_ours = to && (to->bytes == 0 || Holds(to->address, to->bytes));
+  std::unique_lock lock(mutex_);
+  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  TUTTI_ASSIGN(GpuOperation* const operation, NewTask(ticket));
+  if (!is_ours) {
+    FailLocked({.code = cuda::CUDA_ERROR_ILLEGAL_ADDRESS,
+                .text = fmt::format("fill with illegal address {:#x}", fill.destination)});
+  } else if (CallsFor(fill) > kMostCalls) {
+    FailLocked({.code = cuda::CUDA_ERROR_NOT_SUPPORTED, .text = "a fill of too many overlapping rows"});
+  } else if (to->bytes != 0) {
+    operation->work = GpuOperation::Work::kFill;
+    operation->fill = fill;
+    counters_.AddAlone(metrics::Counter::copied_bytes, BytesOf(fill));
+  }
+  engine_.Enqueue(stream, operation);
+  UnlockAndRunDeferred(&lock);
+  return {};
+}
+
+template <typename Set>
+Status GpuSpace::SubmitSimple(Operation::Kind kind, uint32_t stream_number, uint64_t ticket, Set set) {
+  std::unique_lock lock(mutex_);
+  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  TUTTI_TRY(StreamEngine::Admit(stream, kind));
+  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(kind, ticket));
+  set(operation);
+  engine_.Enqueue(stream, operation);
+  UnlockAndRunDeferred(&lock);
+  return {};
+}
+
+Status GpuSpace::RecordEvent(uint32_t stream, uint64_t ticket, uint32_t event) {
+  return SubmitSimple(Operation::Kind::kEvent, stream, ticket,
+                      [event](Operation* operation) { operation->event = event; });
+}
+
+Status GpuSpace::Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) {
+  return SubmitSimple(Operation::Kind::kWait, stream, ticket, [&](Operation* operation) {
+    operation->other_stream = other_stream;
+    operation->other_ticket = std::min(other_ticket, ticket);  // only what came before can be waited for
+  });
+}
+
+Status GpuSpace::HostCall(uint32_t stream, uint64_t ticket, uint64_t token) {
+  return SubmitSimple(Operation::Kind::kHostCall, stream, ticket,
+                      [token](Operation* operation) { operation->token = token; });
+}
+
+Status GpuSpace::Mark(uint32_t stream, uint64_t ticket) {
+  return SubmitSimple(Operation::Kind::kMark, stream, ticket, [](Operation*) {});
+}
+
+Status GpuSpace::FreeInStream(uint32_t stream, uint64_t ticket, uint64_t address) {
+  const uint64_t freed = memory_.Retire(address) ? address : 0;
+  return SubmitSimple(Operation::Kind::kFree, stream, ticket,
+                      [freed](Operation* operation) { operation->freed = freed; });
+}
+
+Status GpuSpace::HostCallDone(uint32_t stream, uint64_t token) {
+  std::unique_lock lock(mutex_);
+  engine_.HostCallDone(stream, token);
+  UnlockAndRunDeferred(&lock);
+  return {};
+}
+
+LentStreams::Lent& GpuSpace::Lend(const Stream& stream) {
+  bool opened = false;
+  LentStreams::Lent& lent = lent_.LendTo(stream.number, stream.urgency, &opened);
+  if (opened) {
+    executor_->dispatch().Add({.kind = DispatchKind::kOpenStream, .stream = lent.number},
+                              executor::OpenStreamDispatch{.priority = static_cast<int32_t>(stream.urgency) -
+                                                                       static_cast<int32_t>(kUrgencies - 1)});
+  }
+  return lent;
+}
+
+// The Space's lock is held.
+GpuSpace::Begun GpuSpace::Start(Operation* started) {
+  auto* const operation = static_cast<GpuOperation*>(started);
+  if (operation->work == GpuOperation::Work::kNothing) return Begun::kOver;
+  const Stream& stream = *operation->stream;
+  LentStreams::Lent& lent = Lend(stream);
+  DispatchHead head{.stream = lent.number, .sequence = ++lent.given};
+  switch (operation->work) {
+    case GpuOperation::Work::kLaunch:
+      head.kind = DispatchKind::kLaunch;
+      executor_->dispatch().Add(head, operation->launch, operation->arguments);
+      break;
+    case GpuOperation::Work::kCopy:
+      head.kind = DispatchKind::kCopy;
+      executor_->dispatch().Add(head, operation->copy);
+      break;
+    case GpuOperation::Work::kFill:
+      head.kind = DispatchKind::kFill;
+      executor_->dispatch().Add(head, operation->fill);
+      break;
+    case GpuOperation::Work::kNothing: break;
+  }
+  lent_.Note(lent, stream.number, lent.given, operation);
+  return Begun::kIssued;
+}
+
+// Where both share a stream of the executor, or the other has none any more, the order of that is enough.
+void GpuSpace::Join(Operation* operation, const Stream& other) {
+  const Stream& stream = *operation->stream;
+  const LentStreams::Lent* const awaited = lent_.Of(other.number);
+  LentStreams::Lent& lent = Lend(stream);
+  if (awaited != nullptr && awaited != &lent) {
+    executor_->dispatch().Add({.kind = DispatchKind::kWait, .stream = lent.number, .sequence = ++lent.given},
+                              executor::WaitDispatch{.other_stream = awaited->number});
+  }
+  lent_.Note(lent, stream.number, lent.given, operation);
+}
+
+}  // namespace tutti::device::gpu

@@ -1,0 +1,103 @@
+// The executor's streams, lent to the client's streams while these have unfinished work in them. A client has thousands
+// of streams, the driver few that run at once.
+//
+// When all of an urgency are lent, several of the client's streams share one. That is correct: the executor is given
+// everything in one order, in which each record comes behind those that it waits for.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "device/device.h"
+#include "device/gpu/gpu_operation.h"
+#include "executor/protocol/dispatch.h"
+
+namespace tutti::device::gpu {
+
+// Not thread-safe (the Space's lock).
+class LentStreams {
+ public:
+  struct Given {
+    uint64_t sequence;  // done when this is
+    Operation* operation;
+  };
+  struct Lent {
+    uint32_t number = 0;
+    uint32_t urgency = 0;
+    uint32_t borrowers = 0;
+    uint64_t given = 0;  // sequence numbers
+    std::deque<Given> unfinished;
+  };
+
+  // The one that the client's stream has, or is lent now. `*opened`: the executor does not know it yet.
+  Lent& LendTo(uint32_t stream, uint32_t urgency, bool* opened) {
+    *opened = false;
+    Borrower& borrower = At(stream);
+    if (borrower.unfinished != 0) return *lent_[borrower.lent];
+    Lent* best = nullptr;
+    for (const auto& lent : lent_) {
+      if (lent->urgency != urgency) continue;
+      if (best == nullptr || lent->borrowers < best->borrowers) best = lent.get();
+      if (best->borrowers == 0) break;
+    }
+    if (best == nullptr || (best->borrowers != 0 && OfUrgency(urgency) < kMostOfUrgency)) {
+      lent_.push_back(std::make_unique<Lent>());
+      best = lent_.back().get();
+      best->number = static_cast<uint32_t>(lent_.size()) - 1;
+      best->urgency = urgency;
+      *opened = true;
+    }
+    borrower.lent = best->number;
+    ++best->borrowers;
+    return *best;
+  }
+  // The one that it has; null: none.
+  Lent* Of(uint32_t stream) {
+    if (stream >= borrowers_.size() || borrowers_[stream].unfinished == 0) return nullptr;
+    return lent_[borrowers_[stream].lent].get();
+  }
+  // The operation is done when `sequence` is.
+  void Note(Lent& lent, uint32_t stream, uint64_t sequence, Operation* operation) {
+    ++At(stream).unfinished;
+    ++unfinished_;
+    lent.unfinished.push_back({sequence, operation});
+  }
+  // The next one that is done if everything up to `done` is; null: there is none.
+  Operation* TakeDone(Lent& lent, uint64_t done) {
+    if (lent.unfinished.empty() || lent.unfinished.front().sequence > done) return nullptr;
+    Operation* const operation = lent.unfinished.front().operation;
+    lent.unfinished.pop_front();
+    --unfinished_;
+    if (--borrowers_[operation->stream->number].unfinished == 0) --lent.borrowers;
+    return operation;
+  }
+
+  const std::vector<std::unique_ptr<Lent>>& all() const { return lent_; }
+  uint64_t unfinished() const { return unfinished_; }
+
+ private:
+  static constexpr uint32_t kMostOfUrgency = 32;  // as many as a GPU has queues
+  static_assert(kMostOfUrgency * kUrgencies <= executor::kMostStreams);
+
+  struct Borrower {
+    uint32_t lent = 0;
+    uint32_t unfinished = 0;
+  };
+  Borrower& At(uint32_t stream) {
+    if (stream >= borrowers_.size()) borrowers_.resize(stream + 1);
+    return borrowers_[stream];
+  }
+  uint32_t OfUrgency(uint32_t urgency) const {
+    return static_cast<uint32_t>(
+        std::count_if(lent_.begin(), lent_.end(), [urgency](const auto& lent) { return lent->urgency == urgency; }));
+  }
+
+  std::vector<std::unique_ptr<Lent>> lent_;
+  std::vector<Borrower> borrowers_;  // by the client's numbers
+  uint64_t unfinished_ = 0;
+};
+
+}  // namespace tutti::device::gpu

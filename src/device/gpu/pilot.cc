@@ -1,0 +1,111 @@
+#include "device/gpu/pilot.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "device/gpu/gpu_space.h"
+#include "os/thread.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+constexpr uint64_t kSpinNs = 30'000;  // without finding anything, before the thread sleeps
+constexpr uint64_t kLookNs = 20'000'000;  // between two looks whether an executor has ended
+constexpr int kSleepMs = 200;  // a backstop: bells end it
+
+}  // namespace
+
+Pilot::Pilot() : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) { Start(); }
+
+Pilot::~Pilot() { Stop(); }
+
+void Pilot::Start() {
+  thread_ = os::StartThread("gpu-pilot", [this] { Run(); });
+}
+
+void Pilot::Stop() {
+  stop_.store(true, std::memory_order_seq_cst);
+  eventfd_write(bell_.get(), 1);
+  thread_.join();
+  stop_.store(false, std::memory_order_seq_cst);
+}
+
+void Pilot::SetIdleWork(Backend::IdleWork work) {
+  Stop();
+  work_ = std::move(work);
+  Start();
+}
+
+void Pilot::Add(GpuSpace* space) {
+  {
+    std::lock_guard lock(mutex_);
+    spaces_.push_back(space);
+  }
+  eventfd_write(bell_.get(), 1);
+}
+
+void Pilot::Remove(GpuSpace* space) {
+  std::lock_guard lock(mutex_);
+  std::erase(spaces_, space);
+}
+
+void Pilot::Run() {
+  uint64_t found_ns = NowNs(), looked_ns = found_ns;
+  while (!stop_.load(std::memory_order_seq_cst)) {
+    const bool taken = work_.poll && work_.poll();
+    const bool done = Harvest();
+    const uint64_t now_ns = NowNs();
+    if (now_ns - looked_ns > kLookNs) {
+      LookForEnds();
+      looked_ns = now_ns;
+    }
+    if (taken || done) {
+      found_ns = now_ns;
+    } else if (now_ns - found_ns < kSpinNs) {
+      CpuRelax();
+    } else if (!work_.arm || !work_.arm()) {
+      Sleep();
+      found_ns = NowNs();
+    }
+  }
+  if (work_.leave) work_.leave();
+}
+
+bool Pilot::Harvest() {
+  std::lock_guard lock(mutex_);
+  bool found = false;
+  for (GpuSpace* const space : spaces_) found |= space->Harvest();
+  return found;
+}
+
+void Pilot::LookForEnds() {
+  std::lock_guard lock(mutex_);
+  for (GpuSpace* const space : spaces_) space->LookForEnd();
+}
+
+void Pilot::Sleep() {
+  std::vector<pollfd> wait = {{bell_.get(), POLLIN, 0}, {work_.doorbell_epoll_fd, POLLIN, 0}};
+  {
+    std::lock_guard lock(mutex_);
+    for (GpuSpace* const space : spaces_) {
+      space->AwaitWake();
+      wait.push_back({space->watched_fd(), 0, 0});
+    }
+  }
+  // What was done before an executor knew that we sleep.
+  const bool found = Harvest();
+  poll(wait.data(), wait.size(), found ? 0 : kSleepMs);
+  if (work_.woke) work_.woke();
+  if (wait[1].revents != 0 && work_.rang) work_.rang();
+  if (wait[0].revents != 0) {
+    eventfd_t value = 0;
+    eventfd_read(bell_.get(), &value);
+  }
+  LookForEnds();
+}
+
+}  // namespace tutti::device::gpu

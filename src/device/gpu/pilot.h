@@ -1,0 +1,50 @@
+// The thread of a GPU backend: takes records from the clients' rings, as the idle threads of other backends do
+// (Backend::IdleWork), and looks what executors have done. It sleeps where there is nothing to do, and is woken by the
+// rings' bells, by executors, and by the end of one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "device/device.h"
+#include "os/fd.h"
+
+namespace tutti::device::gpu {
+
+class GpuSpace;
+
+class Pilot {
+ public:
+  Pilot();
+  ~Pilot();
+  Pilot(const Pilot&) = delete;
+
+  // The eventfd that executors write.
+  int bell() const { return bell_.get(); }
+
+  // Thread-safe. When Remove returns, the pilot is not in the Space and will not be.
+  void Add(GpuSpace* space);
+  void Remove(GpuSpace* space);
+
+  void SetIdleWork(Backend::IdleWork work);
+
+ private:
+  void Start();
+  void Stop();
+  void Run();
+  bool Harvest();
+  void LookForEnds();
+  void Sleep();
+
+  os::Fd bell_;
+  Backend::IdleWork work_;  // while the thread does not run
+  std::mutex mutex_;
+  std::vector<GpuSpace*> spaces_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace tutti::device::gpu

@@ -1,0 +1,91 @@
+#include "device/gpu/slabs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cuda/result.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+using executor::RequestKind;
+
+constexpr uint64_t kGranularity = 256;
+constexpr uint64_t kMostSmall = kSlabBytes / 2;
+
+bool IsSmall(uint64_t bytes) { return bytes <= kMostSmall; }
+
+}  // namespace
+
+Result<std::map<uint64_t, Slabs::Slab>::iterator> Slabs::Map(uint64_t bytes, uint64_t alignment) {
+  const uint64_t size = AlignUp(bytes, kSlabBytes);
+  const auto address = addresses_.Take(size, std::max(alignment, kSlabBytes));
+  if (!address)
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("no room for {} bytes in the client's window", bytes));
+  auto mapped = executor_->Ask({.kind = RequestKind::kMapSlab, .address = *address, .bytes = size});
+  if (!mapped) {
+    addresses_.Give(*address, size);
+    return std::unexpected(mapped.error());
+  }
+  Slab slab;
+  slab.bytes = size;
+  slab.memory = std::move(mapped->file);
+  slab.clean = *address;
+  return slabs_.emplace(*address, std::move(slab)).first;
+}
+
+void Slabs::Unmap(std::map<uint64_t, Slab>::iterator slab) {
+  const auto [address, bytes] = std::pair(slab->first, slab->second.bytes);
+  slabs_.erase(slab);
+  // If that fails the executor has, with all that it has mapped.
+  if (executor_->Ask({.kind = RequestKind::kUnmapSlab, .address = address, .bytes = bytes}))
+    addresses_.Give(address, bytes);
+}
+
+Status Slabs::Clear(uint64_t address, uint64_t bytes) {
+  TUTTI_TRY(executor_->Ask({.kind = RequestKind::kClear, .address = address, .bytes = bytes}));
+  return {};
+}
+
+Result<uint64_t> Slabs::Take(uint64_t bytes, uint64_t alignment) {
+  if (!IsSmall(bytes) || alignment > kSlabBytes) {
+    TUTTI_ASSIGN(const auto slab, Map(bytes, alignment));
+    return slab->first;
+  }
+  const auto cut_from = [&](std::map<uint64_t, Slab>::iterator at) -> Result<uint64_t> {
+    Slab& slab = at->second;
+    const auto address = slab.cut->Take(bytes, alignment);
+    if (!address) return 0;
+    const uint64_t end = *address + slab.cut->RoundUp(bytes);
+    if (*address < slab.clean) {
+      if (const Status cleared = Clear(*address, std::min(end, slab.clean) - *address); !cleared) {
+        slab.cut->Give(*address, bytes);
+        return std::unexpected(cleared.error());
+      }
+    }
+    slab.clean = std::max(slab.clean, end);
+    ++slab.allocations;
+    return *address;
+  };
+  for (auto at = slabs_.begin(); at != slabs_.end(); ++at) {
+    if (!at->second.cut) continue;
+    TUTTI_ASSIGN(const uint64_t address, cut_from(at));
+    if (address != 0) return address;
+  }
+  TUTTI_ASSIGN(const auto fresh, Map(kSlabBytes, 0));
+  fresh->second.cut.emplace(fresh->first, kSlabBytes, kGranularity);
+  return cut_from(fresh);
+}
+
+void Slabs::Give(uint64_t address, uint64_t bytes) {
+  auto at = slabs_.upper_bound(address);
+  if (at == slabs_.begin()) return;
+  --at;
+  if (!at->second.cut) return Unmap(at);
+  at->second.cut->Give(address, bytes);
+  if (--at->second.allocations == 0) Unmap(at);
+}
+
+}  // namespace tutti::device::gpu

@@ -1,0 +1,48 @@
+// The device part of a window: memory that the executor maps by slabs. Small allocations are cut from slabs of the
+// least size, larger ones have slabs of their own, which go back to the driver when they are freed.
+//
+// The server holds the descriptor of each slab that the driver exports, so the memory outlives the executor.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "base/error.h"
+#include "device/common/window_allocator.h"
+#include "device/gpu/executor_link.h"
+#include "os/fd.h"
+
+namespace tutti::device::gpu {
+
+inline constexpr uint64_t kSlabBytes = 2u << 20;  // what addresses and sizes of slabs are multiples of
+
+// Not thread-safe (GpuMemory holds the lock). Calls wait for the executor.
+class Slabs {
+ public:
+  Slabs(ExecutorLink* executor, uint64_t base, uint64_t bytes)
+      : executor_(executor), addresses_(base, bytes, kSlabBytes) {}
+
+  // Memory of zeros.
+  Result<uint64_t> Take(uint64_t bytes, uint64_t alignment);
+  // With the size that was requested.
+  void Give(uint64_t address, uint64_t bytes);
+
+ private:
+  struct Slab {
+    uint64_t bytes = 0;
+    os::Fd memory;  // none: the driver exports none
+    std::optional<WindowAllocator> cut;  // into small allocations
+    uint32_t allocations = 0;  // of these
+    uint64_t clean = 0;  // from here on it has never been handed out
+  };
+  Result<std::map<uint64_t, Slab>::iterator> Map(uint64_t bytes, uint64_t alignment);
+  void Unmap(std::map<uint64_t, Slab>::iterator slab);
+  Status Clear(uint64_t address, uint64_t bytes);
+
+  ExecutorLink* const executor_;
+  WindowAllocator addresses_;
+  std::map<uint64_t, Slab> slabs_;  // by address
+};
+
+}  // namespace tutti::device::gpu

@@ -1,0 +1,59 @@
+#include "device/gpu/standby.h"
+
+#include <utility>
+
+#include "os/thread.h"
+
+namespace tutti::device::gpu {
+
+Standby::Standby(std::shared_ptr<os::Spawner> spawner, int bell, std::unique_ptr<ExecutorLink> first)
+    : spawner_(std::move(spawner)), bell_(bell), ready_(std::move(first)) {
+  thread_ = os::StartThread("gpu-standby", [this] { Run(); });
+}
+
+Standby::~Standby() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Standby::Prepare() {
+  std::lock_guard lock(mutex_);
+  if (ready_ && *ready_ != nullptr) return;
+  wanted_ = true;
+  changed_.notify_all();
+}
+
+Result<std::unique_ptr<ExecutorLink>> Standby::Take() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !wanted_; });
+  // The one that waited may have died meanwhile, and what failed then may succeed now.
+  if (!ready_ || *ready_ == nullptr || (*ready_)->HasEnded()) {
+    wanted_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !wanted_; });
+  }
+  auto taken = std::exchange(ready_, std::unique_ptr<ExecutorLink>());
+  wanted_ = taken.has_value();
+  changed_.notify_all();
+  return taken;
+}
+
+void Standby::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stop_ || wanted_; });
+    if (stop_) return;
+    lock.unlock();
+    auto started = ExecutorLink::Start(spawner_, bell_);
+    lock.lock();
+    ready_ = std::move(started);
+    wanted_ = false;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace tutti::device::gpu

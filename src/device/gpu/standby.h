@@ -1,0 +1,39 @@
+// Keeps an executor ready for the next Space: the driver's context takes a good part of a second.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "device/gpu/executor_link.h"
+#include "os/spawner.h"
+
+namespace tutti::device::gpu {
+
+class Standby {
+ public:
+  // `bell`: ExecutorLink::Start's.
+  Standby(std::shared_ptr<os::Spawner> spawner, int bell, std::unique_ptr<ExecutorLink> first);
+  ~Standby();
+
+  // Has one started. Thread-safe.
+  void Prepare();
+  // One that is ready, or the reason why there is none. Another one is then started. Thread-safe.
+  Result<std::unique_ptr<ExecutorLink>> Take();
+
+ private:
+  void Run();
+
+  const std::shared_ptr<os::Spawner> spawner_;
+  const int bell_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Result<std::unique_ptr<ExecutorLink>> ready_;
+  bool wanted_ = false;  // the thread is to start one
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tutti::device::gpu

@@ -1,0 +1,281 @@
+// The ring, and what an executor makes of its records, with a driver that notes what it is told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "executor/protocol/request.h"
+#include "executor/submitter.h"
+#include "os/fd.h"
+
+namespace tutti::executor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using namespace cuda;
+
+// --- the driver
+
+struct FakeDriver {
+  std::vector<std::string> calls;
+  std::map<const void*, std::string> at;  // event -> the stream's calls before it was recorded
+  bool reached = true;  // whether events are
+  CUresult copies = CUDA_SUCCESS;
+  uintptr_t last = 0;
+};
+FakeDriver* driver = nullptr;
+
+template <typename Handle>
+CUresult Make(Handle* out) {
+  *out = reinterpret_cast<Handle>(++driver->last);
+  return CUDA_SUCCESS;
+}
+std::string Name(const void* handle) { return std::to_string(reinterpret_cast<uintptr_t>(handle)); }
+
+Vendor MakeVendor() {
+  Vendor vendor;
+  vendor.cuGetErrorName = [](CUresult, const char** name) {
+    *name = "CUDA_ERROR_OF_TEST";
+    return CUDA_SUCCESS + 0;
+  };
+  vendor.cuStreamCreateWithPriority = [](CUstream* out, unsigned, int) -> CUresult { return Make(out); };
+  vendor.cuEventCreate = [](CUevent* out, unsigned) -> CUresult { return Make(out); };
+  vendor.cuEventRecord = [](CUevent event, CUstream stream) -> CUresult {
+    driver->calls.push_back("record " + Name(event) + " in " + Name(stream));
+    return CUDA_SUCCESS;
+  };
+  vendor.cuStreamWaitEvent = [](CUstream stream, CUevent event, unsigned) -> CUresult {
+    driver->calls.push_back("wait for " + Name(event) + " in " + Name(stream));
+    return CUDA_SUCCESS;
+  };
+  vendor.cuEventQuery = [](CUevent) -> CUresult { return driver->reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY; };
+  vendor.cuMemcpyAsync = [](CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) -> CUresult {
+    driver->calls.push_back("copy " + std::to_string(bytes) + " from " + std::to_string(from) + " to " +
+                            std::to_string(to) + " in " + Name(stream));
+    return driver->copies;
+  };
+  vendor.cuMemsetD2D32Async = [](CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
+                                 CUstream) -> CUresult {
+    driver->calls.push_back("fill " + std::to_string(to) + " pitch " + std::to_string(pitch) + " with " +
+                            std::to_string(value) + " " + std::to_string(width) + "x" + std::to_string(height));
+    return CUDA_SUCCESS;
+  };
+  return vendor;
+}
+
+class SubmitterTest : public testing::Test {
+ protected:
+  SubmitterTest() { driver = &driver_; }
+  ~SubmitterTest() override { driver = nullptr; }
+
+  void Open(uint32_t stream) {
+    writer_.Add({.kind = DispatchKind::kOpenStream, .stream = stream}, OpenStreamDispatch{});
+  }
+  void Copy(uint32_t stream, uint64_t sequence, uint64_t bytes = 8) {
+    writer_.Add({.kind = DispatchKind::kCopy, .stream = stream, .sequence = sequence},
+                CopyDispatch{.destination = 200, .source = 100, .row_bytes = bytes, .rows = 1, .planes = 1});
+  }
+  void Wait(uint32_t stream, uint64_t sequence, uint32_t other) {
+    writer_.Add({.kind = DispatchKind::kWait, .stream = stream, .sequence = sequence},
+                WaitDispatch{.other_stream = other});
+  }
+  void Step() {
+    writer_.Publish();
+    submitter_.Step();
+  }
+  uint64_t done(uint32_t stream) const { return exchange_->streams[stream].done.load(); }
+
+  FakeDriver driver_;
+  const std::unique_ptr<Exchange> exchange_{new Exchange()};
+  const os::Fd bell_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  const Vendor vendor_ = MakeVendor();
+  Modules modules_{vendor_};
+  DispatchWriter writer_{exchange_.get()};
+  Submitter submitter_{vendor_, &modules_, exchange_.get(), bell_.get()};
+};
+
+TEST_F(SubmitterTest, WhatIsDoneIsWhatTheEventBehindItSays) {
+  driver_.reached = false;
+  Open(0);
+  Copy(0, 1);
+  Copy(0, 2);
+  Step();
+  EXPECT_EQ(exchange_->streams[0].issued.load(), 2u);
+  EXPECT_EQ(done(0), 0u) << "the driver has not said so";
+  EXPECT_THAT(driver_.calls, ElementsAre(HasSubstr("copy"), HasSubstr("copy"), HasSubstr("record")));
+  driver_.reached = true;
+  Step();
+  EXPECT_EQ(done(0), 2u);
+}
+
+TEST_F(SubmitterTest, AWaitIsForWhatTheOtherStreamHasBeenGiven) {
+  Open(0);
+  Open(1);
+  Copy(0, 1);
+  Wait(1, 1, 0);
+  Copy(1, 2);
+  Step();
+  ASSERT_GE(driver_.calls.size(), 4u);
+  EXPECT_THAT(driver_.calls[0], HasSubstr("copy 8 from 100 to 200 in 1"));
+  EXPECT_THAT(driver_.calls[1], HasSubstr("in 1")) << "recorded in the other stream, behind its copy";
+  EXPECT_THAT(driver_.calls[2], HasSubstr("wait for"));
+  EXPECT_THAT(driver_.calls[2], HasSubstr("in 2"));
+  EXPECT_THAT(driver_.calls[3], HasSubstr("copy 8 from 100 to 200 in 2"));
+  EXPECT_EQ(done(0), 1u);
+  EXPECT_EQ(done(1), 2u);
+}
+
+TEST_F(SubmitterTest, ACallThatFailsEndsItAllAndIsSaid) {
+  exchange_->server_sleeps = 1;
+  driver_.copies = CUDA_ERROR_INVALID_VALUE;
+  Open(0);
+  Copy(0, 1);
+  Copy(0, 2);
+  Step();
+  EXPECT_TRUE(submitter_.failed());
+  EXPECT_EQ(exchange_->failure.load(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_THAT(std::string(exchange_->failure_text), HasSubstr("cuMemcpyAsync"));
+  EXPECT_EQ(driver_.calls.size(), 1u) << "nothing more is given to the driver";
+  eventfd_t rings = 0;
+  EXPECT_EQ(eventfd_read(bell_.get(), &rings), 0) << "the server sleeps on";
+}
+
+TEST_F(SubmitterTest, RecordsOutOfTheirOrderAreRefused) {
+  Open(0);
+  Copy(0, 2);
+  Step();
+  EXPECT_TRUE(submitter_.failed());
+  EXPECT_TRUE(driver_.calls.empty());
+}
+
+TEST_F(SubmitterTest, StreamsThatThereAreNotAreRefused) {
+  for (const uint32_t stream : {1u, kMostStreams, ~0u}) {
+    const std::unique_ptr<Exchange> exchange(new Exchange());
+    DispatchWriter writer(exchange.get());
+    Submitter submitter(vendor_, &modules_, exchange.get(), bell_.get());
+    writer.Add({.kind = DispatchKind::kCopy, .stream = stream, .sequence = 1}, CopyDispatch{});
+    writer.Publish();
+    submitter.Step();
+    EXPECT_TRUE(submitter.failed()) << stream;
+  }
+}
+
+TEST_F(SubmitterTest, AKernelThatThereIsNotIsRefused) {
+  Open(0);
+  writer_.Add({.kind = DispatchKind::kLaunch, .stream = 0, .sequence = 1}, LaunchDispatch{.module = 1});
+  Step();
+  EXPECT_EQ(exchange_->failure.load(), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(SubmitterTest, ArgumentsOfAnotherSizeAreRefused) {
+  Open(0);
+  writer_.Add({.kind = DispatchKind::kLaunch, .stream = 0, .sequence = 1}, LaunchDispatch{.argument_bytes = 9},
+              std::vector<uint8_t>(8));
+  Step();
+  EXPECT_EQ(exchange_->failure.load(), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SubmitterTest, ElementsOfEightBytesAreFilledByHalves) {
+  Open(0);
+  writer_.Add(
+      {.kind = DispatchKind::kFill, .stream = 0, .sequence = 1},
+      FillDispatch{
+          .destination = 800, .width = 5, .height = 1, .pitch = 0, .value = 7ull << 32 | 3, .element_bytes = 8});
+  Step();
+  ASSERT_GE(driver_.calls.size(), 2u);
+  EXPECT_EQ(driver_.calls[0], "fill 800 pitch 8 with 3 1x5");
+  EXPECT_EQ(driver_.calls[1], "fill 804 pitch 8 with 7 1x5");
+}
+
+// --- the ring
+
+class RingTest : public testing::Test {
+ protected:
+  // A record of about `bytes`, filled with `mark`.
+  void Add(size_t bytes, uint8_t mark) {
+    writer_.Add({.kind = DispatchKind::kLaunch}, LaunchDispatch{}, std::vector<uint8_t>(bytes, mark));
+  }
+  // The last byte of the next record; -1: there is none.
+  int Take() {
+    const auto record = reader_.Next();
+    EXPECT_TRUE(record);
+    return record && !record->empty() ? record->back() : -1;
+  }
+  void Forge(uint64_t at, const DispatchHead& head, uint64_t tail) {
+    std::memcpy(exchange_->ring + at, &head, sizeof head);
+    exchange_->tail = tail;
+  }
+
+  const std::unique_ptr<Exchange> exchange_{new Exchange()};
+  DispatchWriter writer_{exchange_.get()};
+  DispatchReader reader_{exchange_.get()};
+};
+
+TEST_F(RingTest, RecordsComeInTheirOrderAlsoAroundTheEnd) {
+  uint8_t next = 0;
+  for (int round = 0; round < 200; ++round) {
+    for (int i = 0; i < 7; ++i) Add(static_cast<size_t>(1000 + 4321 * i), static_cast<uint8_t>(round * 7 + i));
+    writer_.Publish();
+    for (int i = 0; i < 7; ++i) ASSERT_EQ(Take(), next++);
+  }
+  EXPECT_EQ(Take(), -1);
+}
+
+TEST_F(RingTest, WhatFindsNoRoomWaitsAndKeepsItsOrder) {
+  constexpr int kRecords = 100;  // three times what fits
+  for (int i = 0; i < kRecords; ++i) Add(32000, static_cast<uint8_t>(i));
+  writer_.Publish();
+  EXPECT_TRUE(writer_.waits());
+  for (int i = 0; i < kRecords; ++i) {
+    ASSERT_EQ(Take(), i);
+    writer_.Publish();
+  }
+  EXPECT_FALSE(writer_.waits());
+}
+
+TEST_F(RingTest, AnExecutorThatHasTakenMoreThanThereWasIsBroken) {
+  for (const uint64_t forged : {uint64_t{64}, ~uint64_t{63}, uint64_t{7}}) {
+    const std::unique_ptr<Exchange> exchange(new Exchange());
+    DispatchWriter writer(exchange.get());
+    exchange->head = forged;
+    for (int i = 0; i < 40; ++i)
+      writer.Add({.kind = DispatchKind::kLaunch}, LaunchDispatch{}, std::vector<uint8_t>(32000));
+    EXPECT_EQ(writer.broken(), forged != 64) << forged;
+    EXPECT_TRUE(writer.waits());
+  }
+}
+
+TEST_F(RingTest, ForgedRecordsAreRefused) {
+  Forge(0, {.bytes = 3, .kind = DispatchKind::kCopy}, 64);
+  EXPECT_FALSE(reader_.Next());
+  Forge(0, {.bytes = 65, .kind = DispatchKind::kCopy}, 64);
+  EXPECT_FALSE(reader_.Next()) << "more than is there";
+  Forge(0, {.bytes = kMostRecordBytes + 1, .kind = DispatchKind::kLaunch}, kRingBytes);
+  EXPECT_FALSE(reader_.Next());
+  Forge(0, {.bytes = 64, .kind = DispatchKind::kCopy}, 2 * uint64_t{kRingBytes});
+  EXPECT_FALSE(reader_.Next());
+  Forge(0, {.bytes = ~0u, .kind = DispatchKind::kNothing}, kRingBytes);
+  EXPECT_FALSE(reader_.Next());
+}
+
+TEST(RequestTest, WhatIsCutShortIsRefused) {
+  const auto request = Serialize(Request{.kind = RequestKind::kMapSlab, .address = 1, .bytes = 2});
+  const auto answer = Serialize(Answer{.status = 1, .text = "no"});
+  const auto hello = Serialize(Hello{});
+  EXPECT_EQ(ParseRequest(request)->bytes, 2u);
+  EXPECT_EQ(ParseAnswer(answer)->text, "no");
+  EXPECT_TRUE(ParseHello(hello));
+  for (size_t bytes = 0; bytes < answer.size(); ++bytes) EXPECT_FALSE(ParseAnswer(std::span(answer).first(bytes)));
+  for (size_t bytes = 0; bytes < request.size(); ++bytes) EXPECT_FALSE(ParseRequest(std::span(request).first(bytes)));
+  EXPECT_FALSE(ParseHello(std::span(hello).first(hello.size() - 1)));
+}
+
+}  // namespace
+}  // namespace tutti::executor

@@ -1,0 +1,52 @@
+// The modules that an executor has loaded, by the server's numbers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "executor/vendor.h"
+#include "module/module_info.h"
+
+namespace tutti::executor {
+
+// Thread-safe; the vendor's context is current in all threads.
+class Modules {
+ public:
+  explicit Modules(const Vendor& vendor) : vendor_(vendor) {}
+
+  struct Loaded {
+    module::ModuleInfo info;
+    std::string log;
+  };
+  // An error's text is the log of the vendor's compiler, if it has written one.
+  Result<Loaded> Load(uint32_t number, std::span<const uint8_t> image);
+  Status Unload(uint32_t number);
+  Result<uint32_t> BlocksPerSm(uint32_t number, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
+
+  // With room for so much dynamic shared memory.
+  Result<cuda::CUfunction> Find(uint32_t number, uint32_t kernel, uint32_t dynamic_shared_bytes);
+
+ private:
+  struct Kernel {
+    cuda::CUfunction function;
+    uint32_t dynamic_shared_bytes;  // that it has been given room for
+  };
+  struct Module {
+    cuda::CUmodule handle = nullptr;
+    std::vector<Kernel> kernels;
+  };
+  Result<module::ModuleInfo> Describe(Module& module, std::span<const uint8_t> image);
+  Result<module::KernelInfo> Describe(cuda::CUfunction function) const;
+  Status AddVariables(const Module& module, std::span<const uint8_t> image, module::ModuleInfo* info) const;
+
+  const Vendor& vendor_;
+  std::mutex mutex_;
+  std::map<uint32_t, Module> modules_;
+};
+
+}  // namespace tutti::executor

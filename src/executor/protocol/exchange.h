@@ -1,0 +1,39 @@
+// The memory file of a server and one executor: the ring of records, how far the executor has come, and its failure.
+//
+// The server believes nothing of what it reads here: kernels of the executor's client run in the same process as the
+// executor's driver. It takes each word once and checks it against what it has given out (device/gpu/executor_link.h).
+//
+// Each side can sleep. The executor sleeps on `bell`, the server on an eventfd of its own that all executors write.
+// Who goes to sleep says so, and looks once more; who has something new, reads whether the other sleeps (seq_cst).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "executor/protocol/dispatch.h"
+
+namespace tutti::executor {
+
+struct alignas(64) LedgerStream {
+  std::atomic<uint64_t> issued;  // the last sequence number that the driver has been given
+  std::atomic<uint64_t> done;  // the last one that is done
+};
+
+inline constexpr uint32_t kFailureTextBytes = 240;
+
+struct Exchange {
+  // the server's
+  alignas(64) std::atomic<uint64_t> tail;  // bytes ever written to the ring
+  std::atomic<uint32_t> bell;  // futex
+  std::atomic<uint32_t> server_sleeps;  // the executor takes it back
+  // the executor's
+  alignas(64) std::atomic<uint64_t> head;  // bytes ever taken
+  std::atomic<uint32_t> executor_sleeps;
+  alignas(64) std::atomic<int32_t> failure;  // a CUresult: nothing more is done
+  char failure_text[kFailureTextBytes];  // written before
+  LedgerStream streams[kMostStreams];
+
+  alignas(4096) uint8_t ring[kRingBytes];
+};
+
+}  // namespace tutti::executor

@@ -1,0 +1,69 @@
+// Between a server and an executor, besides the ring: rare things, which are answered. One SOCK_SEQPACKET pair, one
+// request at a time; base/bytes.h strings in the order of the fields.
+//
+// An executor begins with an answer to nothing: its device (kHello), or why it has none. The server checks all answers
+// as it would a stranger's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "wire/channel_layout.h"
+
+namespace tutti::executor {
+
+// An executor's descriptors.
+inline constexpr int kLifelineFd = 0;
+inline constexpr int kSocketFd = 3;
+inline constexpr int kExchangeFd = 4;  // the memory file (executor/protocol/exchange.h)
+inline constexpr int kBellFd = 5;  // the server's eventfd
+
+enum class RequestKind : uint32_t {
+  kOpenWindow = 1,  // fd: the memory file of the host part
+  kAttachHost = 2,  // makes a range of the host part memory of the device
+  kMapSlab = 3,  // new memory of zeros at addresses of the device part; fd of the answer: it, if the vendor exports it
+  kUnmapSlab = 4,
+  kClear = 5,  // zeros a range
+  kLoadModule = 6,  // fd: the image; fd of the answer: its description (module/module_info.h)
+  kUnloadModule = 7,
+  kOccupancy = 8,
+  kReadWord = 9,  // 4 or 8 bytes, now
+};
+
+// Fields that a kind does not name are 0.
+struct Request {
+  RequestKind kind{};
+  uint64_t address = 0;  // kAttachHost, kMapSlab, kUnmapSlab, kClear; kOpenWindow: a wish
+  uint64_t bytes = 0;  // of these; kOpenWindow: of the device part
+  uint64_t host_bytes = 0;  // kOpenWindow
+  uint32_t module = 0;  // kLoadModule, kUnloadModule, kOccupancy: the server's number
+  uint32_t kernel = 0;  // kOccupancy
+  uint32_t block_threads = 0;
+  uint32_t dynamic_shared_bytes = 0;
+};
+
+struct Answer {
+  int32_t status = 0;  // a CUresult
+  std::string text;  // why not; or a module's log
+  uint64_t value = 0;  // kOpenWindow: the window's base; kOccupancy: blocks; kReadWord: it
+};
+
+std::vector<uint8_t> Serialize(const Request& request);
+Result<Request> ParseRequest(std::span<const uint8_t> bytes);
+std::vector<uint8_t> Serialize(const Answer& answer);
+Result<Answer> ParseAnswer(std::span<const uint8_t> bytes);
+
+struct Hello {
+  int32_t status = 0;  // a CUresult: there is no device
+  std::string text;
+  wire::DeviceInfo device{};
+};
+std::vector<uint8_t> Serialize(const Hello& hello);
+Result<Hello> ParseHello(std::span<const uint8_t> bytes);
+
+inline constexpr size_t kMostTextBytes = 32 << 10;
+
+}  // namespace tutti::executor

@@ -1,0 +1,307 @@
+#include "executor/submitter.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "os/futex.h"
+
+namespace tutti::executor {
+namespace {
+
+using namespace cuda;
+
+constexpr uint32_t kBurst = 32;  // records between two marks
+constexpr uint64_t kSpinNs = 30'000;
+constexpr uint64_t kLeastSleepNs = 50'000, kMostSleepNs = 500'000;  // while work runs
+constexpr uint64_t kIdleSleepNs = 1'000'000'000;  // a backstop: the bell ends it
+
+template <typename Body>
+tutti::Result<Body> BodyOf(std::span<const uint8_t> rest) {
+  Body body;
+  if (rest.size() < sizeof body) return Fail(CUDA_ERROR_INVALID_VALUE, "a record that is too short");
+  std::memcpy(&body, rest.data(), sizeof body);
+  return body;
+}
+
+}  // namespace
+
+Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell)
+    : vendor_(vendor), modules_(modules), exchange_(exchange), bell_(bell), reader_(exchange), streams_(kMostStreams) {}
+
+bool Submitter::Step() {
+  if (failed_) return false;
+  uint32_t taken = 0;
+  for (; taken < kBurst; ++taken) {
+    const auto record = reader_.Next();
+    if (!record) {
+      FailAll(record.error());
+      return true;
+    }
+    if (record->empty()) break;
+    if (const Status executed = Execute(*record); !executed) {
+      FailAll(executed.error());
+      return true;
+    }
+  }
+  if (taken != 0) {
+    if (const Status marked = MarkBurst(); !marked) {
+      FailAll(marked.error());
+      return true;
+    }
+  }
+  const auto harvested = Harvest();
+  if (!harvested) {
+    FailAll(harvested.error());
+    return true;
+  }
+  if (*harvested) WakeServer();
+  return taken != 0 || *harvested;
+}
+
+Status Submitter::Execute(std::span<const uint8_t> record) {
+  DispatchHead head;
+  std::memcpy(&head, record.data(), sizeof head);
+  const std::span<const uint8_t> rest = record.subspan(sizeof head);
+  if (head.stream >= streams_.size()) return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("stream {}", head.stream));
+  if (head.kind == DispatchKind::kOpenStream) {
+    TUTTI_ASSIGN(const auto open, BodyOf<OpenStreamDispatch>(rest));
+    return OpenStream(head.stream, open);
+  }
+  Stream& stream = streams_[head.stream];
+  if (stream.handle == nullptr || head.sequence != stream.issued + 1)
+    return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("record {} of stream {}", head.sequence, head.stream));
+  switch (head.kind) {
+    case DispatchKind::kLaunch: {
+      TUTTI_ASSIGN(const auto launch, BodyOf<LaunchDispatch>(rest));
+      const auto arguments = rest.subspan(sizeof launch);
+      if (arguments.size() != launch.argument_bytes) return Fail(CUDA_ERROR_INVALID_VALUE, "arguments of another size");
+      TUTTI_TRY(Launch(stream.handle, launch, arguments));
+      break;
+    }
+    case DispatchKind::kCopy: {
+      TUTTI_ASSIGN(const auto copy, BodyOf<CopyDispatch>(rest));
+      TUTTI_TRY(Copy(stream.handle, copy));
+      break;
+    }
+    case DispatchKind::kFill: {
+      TUTTI_ASSIGN(const auto fill, BodyOf<FillDispatch>(rest));
+      TUTTI_TRY(Fill(stream.handle, fill));
+      break;
+    }
+    case DispatchKind::kWait: {
+      TUTTI_ASSIGN(const auto wait, BodyOf<WaitDispatch>(rest));
+      TUTTI_TRY(Wait(stream.handle, wait));
+      break;
+    }
+    default: return tutti::Fail(CUDA_ERROR_INVALID_VALUE, "a record of unknown kind");
+  }
+  if (stream.issued == stream.marked && stream.marks.empty()) busy_.push_back(head.stream);
+  stream.issued = head.sequence;
+  exchange_->streams[head.stream].issued.store(head.sequence, std::memory_order_release);
+  return {};
+}
+
+Status Submitter::OpenStream(uint32_t number, const OpenStreamDispatch& open) {
+  CUstream& handle = streams_[number].handle;
+  if (handle != nullptr) return tutti::Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("stream {} twice", number));
+  return vendor_.Check(vendor_.cuStreamCreateWithPriority(&handle, CU_STREAM_NON_BLOCKING, open.priority),
+                       "cuStreamCreateWithPriority");
+}
+
+Status Submitter::Launch(CUstream stream, const LaunchDispatch& launch, std::span<const uint8_t> arguments) {
+  TUTTI_ASSIGN(const CUfunction function, modules_->Find(launch.module, launch.kernel, launch.dynamic_shared_bytes));
+  CUlaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (launch.cooperative != 0) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attributes[count++].value.number = 1;
+  }
+  if (launch.cluster[0] != 1 || launch.cluster[1] != 1 || launch.cluster[2] != 1) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attributes[count++].value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+  }
+  const CUlaunchConfig config{.gridDimX = launch.grid[0],
+                              .gridDimY = launch.grid[1],
+                              .gridDimZ = launch.grid[2],
+                              .blockDimX = launch.block[0],
+                              .blockDimY = launch.block[1],
+                              .blockDimZ = launch.block[2],
+                              .sharedMemBytes = launch.dynamic_shared_bytes,
+                              .hStream = stream,
+                              .attrs = attributes,
+                              .numAttrs = count};
+  size_t bytes = arguments.size();
+  const auto word = [](uintptr_t value) { return reinterpret_cast<void*>(value); };
+  void* extra[] = {word(CU_LAUNCH_PARAM_BUFFER_POINTER), const_cast<uint8_t*>(arguments.data()),
+                   word(CU_LAUNCH_PARAM_BUFFER_SIZE), &bytes, word(CU_LAUNCH_PARAM_END)};
+  return vendor_.Check(vendor_.cuLaunchKernelEx(&config, function, nullptr, bytes == 0 ? nullptr : extra),
+                       "cuLaunchKernelEx");
+}
+
+Status Submitter::Copy(CUstream stream, const CopyDispatch& copy) const {
+  for (uint64_t plane = 0; plane < copy.planes; ++plane) {
+    const uint64_t to = copy.destination + plane * copy.destination_plane;
+    const uint64_t from = copy.source + plane * copy.source_plane;
+    if (copy.rows == 1) {
+      TUTTI_TRY(vendor_.Check(vendor_.cuMemcpyAsync(to, from, copy.row_bytes, stream), "cuMemcpyAsync"));
+      continue;
+    }
+    if (copy.destination_pitch < copy.row_bytes || copy.source_pitch < copy.row_bytes) {  // rows that overlap
+      for (uint64_t row = 0; row < copy.rows; ++row) {
+        TUTTI_TRY(vendor_.Check(vendor_.cuMemcpyAsync(to + row * copy.destination_pitch, from + row * copy.source_pitch,
+                                                      copy.row_bytes, stream),
+                                "cuMemcpyAsync"));
+      }
+      continue;
+    }
+    CUDA_MEMCPY2D rows{};
+    rows.srcMemoryType = rows.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+    rows.srcDevice = from;
+    rows.dstDevice = to;
+    rows.srcPitch = copy.source_pitch;
+    rows.dstPitch = copy.destination_pitch;
+    rows.WidthInBytes = copy.row_bytes;
+    rows.Height = copy.rows;
+    TUTTI_TRY(vendor_.Check(vendor_.cuMemcpy2DAsync_v2(&rows, stream), "cuMemcpy2DAsync"));
+  }
+  return {};
+}
+
+Status Submitter::Fill(CUstream stream, const FillDispatch& fill) const {
+  const uint64_t row_bytes = fill.width * fill.element_bytes;
+  if (fill.height == 1) return FillRows(stream, fill, row_bytes, fill.width, 1);
+  if (fill.pitch >= row_bytes) return FillRows(stream, fill, fill.pitch, fill.width, fill.height);
+  for (uint64_t row = 0; row < fill.height; ++row) {  // rows that overlap
+    FillDispatch one = fill;
+    one.destination += row * fill.pitch;
+    TUTTI_TRY(FillRows(stream, one, row_bytes, fill.width, 1));
+  }
+  return {};
+}
+
+Status Submitter::FillRows(CUstream stream, const FillDispatch& fill, uint64_t pitch, uint64_t width,
+                           uint64_t height) const {
+  const uint64_t to = fill.destination;
+  const auto low = static_cast<uint32_t>(fill.value), high = static_cast<uint32_t>(fill.value >> 32);
+  switch (fill.element_bytes) {
+    case 1:
+      return vendor_.Check(vendor_.cuMemsetD2D8Async(to, pitch, static_cast<unsigned char>(low), width, height, stream),
+                           "cuMemsetD2D8Async");
+    case 2:
+      return vendor_.Check(
+          vendor_.cuMemsetD2D16Async(to, pitch, static_cast<unsigned short>(low), width, height, stream),
+          "cuMemsetD2D16Async");
+    case 4:
+      return vendor_.Check(vendor_.cuMemsetD2D32Async(to, pitch, low, width, height, stream), "cuMemsetD2D32Async");
+    case 8: break;
+    default: return tutti::Fail(CUDA_ERROR_INVALID_VALUE, "a fill of elements of an odd size");
+  }
+  if (low == high)
+    return vendor_.Check(vendor_.cuMemsetD2D32Async(to, pitch, low, 2 * width, height, stream), "cuMemsetD2D32Async");
+  // Each element is a row of two halves, filled one after the other.
+  for (uint64_t row = 0; row < height; ++row) {
+    const uint64_t at = to + row * pitch;
+    TUTTI_TRY(vendor_.Check(vendor_.cuMemsetD2D32Async(at, 8, low, 1, width, stream), "cuMemsetD2D32Async"));
+    TUTTI_TRY(vendor_.Check(vendor_.cuMemsetD2D32Async(at + 4, 8, high, 1, width, stream), "cuMemsetD2D32Async"));
+  }
+  return {};
+}
+
+Status Submitter::Wait(CUstream stream, const WaitDispatch& wait) {
+  if (wait.other_stream >= streams_.size() || streams_[wait.other_stream].handle == nullptr)
+    return tutti::Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("a wait for stream {}", wait.other_stream));
+  TUTTI_ASSIGN(const CUevent event, TakeEvent());
+  TUTTI_TRY(vendor_.Check(vendor_.cuEventRecord(event, streams_[wait.other_stream].handle), "cuEventRecord"));
+  TUTTI_TRY(vendor_.Check(vendor_.cuStreamWaitEvent(stream, event, 0), "cuStreamWaitEvent"));
+  events_.push_back(event);  // what waits does so for what it had recorded
+  return {};
+}
+
+tutti::Result<CUevent> Submitter::TakeEvent() {
+  CUevent event = nullptr;
+  if (!events_.empty()) {
+    event = events_.back();
+    events_.pop_back();
+    return event;
+  }
+  TUTTI_TRY(vendor_.Check(vendor_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate"));
+  return event;
+}
+
+Status Submitter::MarkBurst() {
+  for (const uint32_t number : busy_) {
+    Stream& stream = streams_[number];
+    if (stream.marked == stream.issued) continue;
+    TUTTI_ASSIGN(const CUevent event, TakeEvent());
+    TUTTI_TRY(vendor_.Check(vendor_.cuEventRecord(event, stream.handle), "cuEventRecord"));
+    stream.marks.push_back({stream.issued, event});
+    stream.marked = stream.issued;
+  }
+  return {};
+}
+
+tutti::Result<bool> Submitter::Harvest() {
+  bool found = false;
+  for (const uint32_t number : busy_) {
+    Stream& stream = streams_[number];
+    while (!stream.marks.empty()) {
+      const Mark mark = stream.marks.front();
+      const CUresult status = vendor_.cuEventQuery(mark.event);
+      if (status == CUDA_ERROR_NOT_READY) break;
+      TUTTI_TRY(vendor_.Check(status, "a kernel, copy or fill of the program"));
+      exchange_->streams[number].done.store(mark.sequence, std::memory_order_seq_cst);
+      events_.push_back(mark.event);
+      stream.marks.pop_front();
+      found = true;
+    }
+  }
+  std::erase_if(busy_, [this](uint32_t number) {
+    return streams_[number].marks.empty() && streams_[number].marked == streams_[number].issued;
+  });
+  return found;
+}
+
+void Submitter::FailAll(const Error& error) {
+  failed_ = true;
+  const size_t bytes = std::min<size_t>(error.text.size(), kFailureTextBytes - 1);
+  std::memcpy(exchange_->failure_text, error.text.data(), bytes);
+  exchange_->failure_text[bytes] = '\0';
+  exchange_->failure.store(error.code != 0 ? error.code : CUDA_ERROR_UNKNOWN, std::memory_order_seq_cst);
+  WakeServer();
+}
+
+void Submitter::WakeServer() const {
+  if (exchange_->server_sleeps.exchange(0, std::memory_order_seq_cst) != 0) eventfd_write(bell_, 1);
+}
+
+void Submitter::Run() {
+  uint64_t active_ns = NowNs();
+  while (!failed_) {
+    if (Step()) {
+      active_ns = NowNs();
+      continue;
+    }
+    const uint64_t quiet_ns = NowNs() - active_ns;
+    if (quiet_ns < kSpinNs) {
+      CpuRelax();
+    } else {
+      Sleep(quiet_ns);
+    }
+  }
+}
+
+// While something runs, a part of how long it has run already: what that adds to a kernel stays small.
+void Submitter::Sleep(uint64_t quiet_ns) {
+  constexpr uint64_t kPart = 16;
+  const uint64_t limit_ns = busy_.empty() ? kIdleSleepNs : std::clamp(quiet_ns / kPart, kLeastSleepNs, kMostSleepNs);
+  const uint32_t bell = exchange_->bell.load(std::memory_order_seq_cst);
+  exchange_->executor_sleeps.store(1, std::memory_order_seq_cst);
+  if (!reader_.HasNext()) os::FutexWait(&exchange_->bell, bell, limit_ns);
+  exchange_->executor_sleeps.store(0, std::memory_order_seq_cst);
+}
+
+}  // namespace tutti::executor

@@ -1,0 +1,71 @@
+// Gives the ring's records to the vendor's driver, in their order, and writes the ledger: what it has given, and, by
+// events that it records behind each burst, what is done.
+//
+// The first record that fails, or the first failure of the context, ends it all: it is written as the failure, and
+// nothing more is given to the driver.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "executor/modules.h"
+#include "executor/protocol/dispatch_queue.h"
+#include "executor/vendor.h"
+
+namespace tutti::executor {
+
+// Of one thread, in which the context is current.
+class Submitter {
+ public:
+  // `bell`: the server's eventfd.
+  Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell);
+
+  // Takes a burst of records, and looks what is done. True if something was, either way.
+  bool Step();
+  // Steps, and sleeps where there is nothing to do, until a failure.
+  void Run();
+
+  bool failed() const { return failed_; }
+
+ private:
+  struct Mark {
+    uint64_t sequence;
+    cuda::CUevent event;
+  };
+  struct Stream {
+    cuda::CUstream handle = nullptr;
+    uint64_t issued = 0;
+    uint64_t marked = 0;
+    std::deque<Mark> marks;
+  };
+
+  Status Execute(std::span<const uint8_t> record);
+  Status OpenStream(uint32_t number, const OpenStreamDispatch& open);
+  Status Launch(cuda::CUstream stream, const LaunchDispatch& launch, std::span<const uint8_t> arguments);
+  Status Copy(cuda::CUstream stream, const CopyDispatch& copy) const;
+  Status Fill(cuda::CUstream stream, const FillDispatch& fill) const;
+  Status FillRows(cuda::CUstream stream, const FillDispatch& fill, uint64_t pitch, uint64_t width,
+                  uint64_t height) const;
+  Status Wait(cuda::CUstream stream, const WaitDispatch& wait);
+  Status MarkBurst();
+  Result<bool> Harvest();
+  Result<cuda::CUevent> TakeEvent();
+  void FailAll(const Error& error);
+  void WakeServer() const;
+  void Sleep(uint64_t quiet_ns);
+
+  const Vendor& vendor_;
+  Modules* const modules_;
+  Exchange* const exchange_;
+  const int bell_;
+  DispatchReader reader_;
+  std::vector<Stream> streams_;
+  std::vector<uint32_t> busy_;  // streams with something that is not done
+  std::vector<cuda::CUevent> events_;  // free ones
+  bool failed_ = false;
+};
+
+}  // namespace tutti::executor

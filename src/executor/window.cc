@@ -1,0 +1,129 @@
+#include "executor/window.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include "base/checked.h"
+
+namespace tutti::executor {
+namespace {
+
+using namespace cuda;
+
+constexpr uint64_t kGranularity = 2u << 20;
+
+constexpr unsigned kPortableAndMapped = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
+
+}  // namespace
+
+tutti::Result<uint64_t> Window::Open(os::Fd host_file, uint64_t host_bytes, uint64_t device_bytes, uint64_t wish) {
+  const auto whole = [](uint64_t bytes) { return bytes != 0 && bytes % kGranularity == 0 && bytes < 1ull << 47; };
+  if (base_ != 0 || !host_file || !whole(host_bytes) || !whole(device_bytes))
+    return Fail(CUDA_ERROR_INVALID_VALUE, "a window that cannot be");
+  host_bytes_ = host_bytes;
+  device_bytes_ = device_bytes;
+  TUTTI_TRY(vendor_.Check(vendor_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0),
+                          "cuStreamCreateWithPriority"));
+  // Our own driver reaches the host part by a mapping of the file at reserved addresses, others as registered memory of
+  // this process, which lies where nothing is reserved.
+  const uint64_t reserved_host = vendor_.ours ? host_bytes : 0;
+  CUdeviceptr reserved = 0;
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemAddressReserve(&reserved, reserved_host + device_bytes, kGranularity,
+                                                      wish == 0 ? 0 : wish + host_bytes - reserved_host, 0),
+                          fmt::format("cuMemAddressReserve of {} bytes", reserved_host + device_bytes)));
+  base_ = reserved + reserved_host - host_bytes;
+  TUTTI_TRY(vendor_.ours ? OpenHostInReserved(host_file) : OpenHostBelow(host_file));
+  return base_;
+}
+
+Status Window::OpenHostInReserved(const os::Fd& host_file) {
+  CUmemGenericAllocationHandle memory = 0;
+  auto* const descriptor = reinterpret_cast<void*>(static_cast<uintptr_t>(host_file.get()));
+  TUTTI_TRY(vendor_.Check(
+      vendor_.cuMemImportFromShareableHandle(&memory, descriptor, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+      "cuMemImportFromShareableHandle of the window's host part"));
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemMap(base_, host_bytes_, 0, memory, 0), "cuMemMap of the window's host part"));
+  TUTTI_TRY(AllowAccess(base_, host_bytes_));
+  return vendor_.Check(vendor_.cuMemRelease(memory), "cuMemRelease");
+}
+
+Status Window::OpenHostBelow(const os::Fd& host_file) {
+  void* const wanted = reinterpret_cast<void*>(base_);
+  void* const got = mmap(wanted, host_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE,
+                         host_file.get(), 0);
+  if (got == wanted) return {};
+  return FailErrno(fmt::format("the window's host part at {:#x}", base_), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+Status Window::AttachHost(uint64_t address, uint64_t bytes) {
+  if (base_ == 0 || address < base_ || !InRange(address - base_, bytes, host_bytes_))
+    return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the host part");
+  if (vendor_.ours) return {};
+  void* const at = reinterpret_cast<void*>(address);
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemHostRegister_v2(at, bytes, kPortableAndMapped), "cuMemHostRegister"));
+  CUdeviceptr seen = 0;
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemHostGetDevicePointer_v2(&seen, at, 0), "cuMemHostGetDevicePointer"));
+  if (seen == address) return {};
+  return Fail(
+      CUDA_ERROR_NOT_SUPPORTED,
+      fmt::format("the device has host memory at other addresses than the host: {:#x} at {:#x}", address, seen));
+}
+
+Status Window::AllowAccess(uint64_t address, uint64_t bytes) const {
+  const CUmemAccessDesc access{.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device_}, .flags = 3};
+  return vendor_.Check(vendor_.cuMemSetAccess(address, bytes, &access, 1), "cuMemSetAccess");
+}
+
+bool Window::InDevicePart(uint64_t address, uint64_t bytes) const {
+  return base_ != 0 && bytes != 0 && address >= base_ + host_bytes_ &&
+         InRange(address - base_ - host_bytes_, bytes, device_bytes_);
+}
+
+Status Window::MapSlab(uint64_t address, uint64_t bytes, os::Fd* exported) {
+  if (!InDevicePart(address, bytes) || address % kGranularity != 0 || bytes % kGranularity != 0)
+    return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
+  const CUmemAllocationProp properties{.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                       .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                       .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device_},
+                                       .win32HandleMetaData = nullptr,
+                                       .allocFlags = {}};
+  CUmemGenericAllocationHandle memory = 0;
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemCreate(&memory, bytes, &properties, 0),
+                          fmt::format("cuMemCreate of {} bytes", bytes)));
+  Status mapped = vendor_.Check(vendor_.cuMemMap(address, bytes, 0, memory, 0), "cuMemMap");
+  if (mapped) {
+    mapped = AllowAccess(address, bytes);
+    int descriptor = -1;
+    if (mapped && !vendor_.ours &&
+        vendor_.cuMemExportToShareableHandle(&descriptor, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ==
+            CUDA_SUCCESS)
+      *exported = os::Fd(descriptor);
+    if (mapped) mapped = Clear(address, bytes);
+    if (!mapped) vendor_.cuMemUnmap(address, bytes);
+  }
+  vendor_.cuMemRelease(memory);  // the mapping holds it
+  return mapped;
+}
+
+Status Window::UnmapSlab(uint64_t address, uint64_t bytes) {
+  if (!InDevicePart(address, bytes)) return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
+  return vendor_.Check(vendor_.cuMemUnmap(address, bytes), "cuMemUnmap");
+}
+
+Status Window::Clear(uint64_t address, uint64_t bytes) {
+  if (!InDevicePart(address, bytes)) return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemsetD8Async(address, 0, bytes, stream_), "cuMemsetD8Async"));
+  return vendor_.Check(vendor_.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+}
+
+tutti::Result<uint64_t> Window::ReadWord(uint64_t address, uint64_t bytes) {
+  uint64_t word = 0;
+  if (!InDevicePart(address, bytes) || bytes > sizeof word)
+    return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(&word), address, bytes, stream_),
+                          "cuMemcpyAsync"));
+  TUTTI_TRY(vendor_.Check(vendor_.cuStreamSynchronize(stream_), "cuStreamSynchronize"));
+  return word;
+}
+
+}  // namespace tutti::executor

@@ -1,0 +1,45 @@
+// Its client's window, as the vendor's context sees it: a host part, which is a memory file of the server's that the
+// device reaches at the same addresses, and above it the device part, in which memory is mapped by slabs.
+#pragma once
+
+#include <cstdint>
+
+#include "base/error.h"
+#include "executor/vendor.h"
+#include "os/fd.h"
+
+namespace tutti::executor {
+
+// Of one thread.
+class Window {
+ public:
+  // The context is current.
+  Window(const Vendor& vendor, cuda::CUdevice device) : vendor_(vendor), device_(device) {}
+
+  // Returns its base: at `wish`, or where the driver puts it.
+  Result<uint64_t> Open(os::Fd host_file, uint64_t host_bytes, uint64_t device_bytes, uint64_t wish);
+  // Makes the device reach a range of the host part, once for each.
+  Status AttachHost(uint64_t address, uint64_t bytes);
+
+  // New memory of zeros at these addresses of the device part. `*exported` is a descriptor of it, where the driver
+  // makes one: whoever has it open keeps the memory.
+  Status MapSlab(uint64_t address, uint64_t bytes, os::Fd* exported);
+  Status UnmapSlab(uint64_t address, uint64_t bytes);
+  Status Clear(uint64_t address, uint64_t bytes);
+  Result<uint64_t> ReadWord(uint64_t address, uint64_t bytes);
+
+ private:
+  Status OpenHostInReserved(const os::Fd& host_file);
+  Status OpenHostBelow(const os::Fd& host_file);
+  Status AllowAccess(uint64_t address, uint64_t bytes) const;
+  bool InDevicePart(uint64_t address, uint64_t bytes) const;
+
+  const Vendor& vendor_;
+  const cuda::CUdevice device_;
+  uint64_t base_ = 0;
+  uint64_t host_bytes_ = 0;
+  uint64_t device_bytes_ = 0;
+  cuda::CUstream stream_ = nullptr;  // for clearing
+};
+
+}  // namespace tutti::executor

@@ -1,0 +1,35 @@
+# With a GPU's driver in place of the CPU device: each program has an executor, which holds a context of the driver. Here that
+# driver is our own, with a server of its own in each executor. An executor's end is its program's alone.
+. "$(dirname "$0")/lib.sh"
+use_programs
+[ -x "$bin/tutti-executor" ] || skip "needs tutti-executor"
+export TUTTI_DEVICE=cuda TUTTI_VENDOR_LIBCUDA=$bin/../lib/libcuda.so.1 TUTTI_CPU_MEMORY=1G TUTTI_CPU_SMS=2
+
+"$control" -d
+for name in vector_add matrix_multiply reduction mandelbrot histogram n_body; do
+  text=$("$(program $name)" 2>&1) || fail "$name: $text"
+  expect_in "$name" " 0 wrong" "$text"
+done
+expect_in "the server's log" "The driver of the GPU is $TUTTI_VENDOR_LIBCUDA" "$(cat "$CUDA_MPS_LOG_DIRECTORY/server.log")"
+
+# The executors, the oldest first: those of the programs, and one that is kept ready.
+executors() { pgrep -P "$(pgrep -P "$(ask get_server_list)")" | sort -n; }
+"$(program vector_add)" --seconds 6 > "$work/first" 2>&1 &
+first=$!
+program_listed() { ask ps | grep -q vector_add; }
+until_true "the program is in ps" program_listed
+victim=$(executors | head -n 1)
+"$(program matrix_multiply)" --seconds 6 > "$work/second" 2>&1 &
+second=$!
+three_executors() { [ "$(executors | wc -l)" = 3 ]; }
+until_true "two programs have executors, and the next one" three_executors
+sleep 1
+kill -9 "$victim"
+! wait "$first" || fail "a program goes on without its executor: $(cat "$work/first")"
+# In the words of the driver, or of the runtime.
+says 'CUDA_ERROR_DEVICE_UNAVAILABLE\|cudaErrorDevicesUnavailable' "$work/first" || fail "what it says: $(cat "$work/first")"
+text=$("$(program reduction)" 2>&1) || fail "the next program: $text"
+expect_in "the next program" " 0 wrong" "$text"
+wait "$second" || fail "its neighbour: $(cat "$work/second")"
+expect_in "its neighbour" " 0 wrong" "$(cat "$work/second")"
+ask 'quit -t 5' || fail "quit"
