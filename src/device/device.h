@@ -55,6 +55,8 @@ class Sink {
   // The Space's work on `device` has failed for good. Called once per device until Reset; queued work is dropped, its
   // streams complete.
   virtual void Faulted(uint32_t device, const Fault& fault) = 0;
+  // Reset has cleared that. In order with Faulted.
+  virtual void Recovered(uint32_t /*device*/) {}
   // The memory this Space holds on `device` (what counts against its limit) is now `bytes`. Called before Allocate
   // returns, and whenever a free has taken effect.
   virtual void MemoryUsed(uint32_t device, uint64_t bytes) = 0;
@@ -151,6 +153,10 @@ class Space {
   // Where this process has these bytes of the part that clients reach; null if they do not lie in it.
   virtual uint8_t* Reached(uint64_t address, uint64_t bytes) = 0;
 
+  // Whether Allocate, Reserve, Word, Share, CreateHostMemory, Map and Unmap may wait for another process. No other call
+  // does but those of modules and Reset.
+  virtual bool memory_waits() const { return false; }
+
   // Memory. Addresses lie in the window, the memory is zeroed. OUT_OF_MEMORY over the limit or the device's size; since
   // frees wait for earlier work, a client may try again after synchronising.
   virtual Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) = 0;
@@ -233,7 +239,8 @@ class Space {
   // Reloads the code of a prepared kernel. If that fails so does the next launch, with the reason.
   virtual void LoadAgain(uint32_t /*kernel*/) {}
 
-  // Waits for the Space's blocks on `device`, drops its queued work and clears its error.
+  // Waits for the Space's blocks on `device`, drops its queued work and clears its error, which stays where that is
+  // impossible.
   virtual void Reset(uint32_t device) = 0;
   // The part of the device that the streams of one context may use together: SMs x time, 0 < part <= 1. Holds besides
   // the client's own limits, from the next scheduling decision on.

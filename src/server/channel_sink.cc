@@ -102,7 +102,7 @@ void ChannelSink::Faulted(uint32_t device, const device::Fault& fault) {
   hooks_.faulted(device, fault);
 }
 
-void ChannelSink::ClearError(uint32_t device) {
+void ChannelSink::Recovered(uint32_t device) {
   errors_[device].store(0, std::memory_order_relaxed);
   channel_->header.states[device].error.store(0, std::memory_order_release);
 }

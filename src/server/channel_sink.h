@@ -38,6 +38,7 @@ class ChannelSink final : public device::Sink {
   void Printed(std::string_view text) override;
   void AssertFailed(std::string_view line) override;
   void Faulted(uint32_t device, const device::Fault& fault) override;
+  void Recovered(uint32_t device) override;
   void MemoryUsed(uint32_t device, uint64_t bytes) override;
   void MemoryFreed(uint32_t device, uint64_t bytes) override;
 
@@ -50,7 +51,6 @@ class ChannelSink final : public device::Sink {
   void StreamBegins(uint32_t stream, uint64_t ticket);
 
   void Reply(uint16_t slot, int32_t status, const uint64_t (&value)[4]);
-  void ClearError(uint32_t device);
   void SetLimit(uint32_t device, uint64_t bytes, int32_t sm_count);
   void SetUsed(uint32_t device, uint64_t bytes);  // by all clients
   // The sticky error of a device, 0 if none.

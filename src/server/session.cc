@@ -159,7 +159,7 @@ void Session::Break(std::string reason) {
 // --- the ring
 
 bool Session::Consume() {
-  if (over() || paused_.load(std::memory_order_acquire)) return false;
+  if (over() || paused()) return false;
   bool found = false;
   for (int i = 0; i < kBatch; ++i) {
     auto record = consumer_->Next();
@@ -173,13 +173,13 @@ bool Session::Consume() {
       Break(handled.error().text);
       return true;
     }
-    if (paused_.load(std::memory_order_acquire)) break;
+    if (paused()) break;
   }
   consumer_->ReleaseSlots();
   return found;
 }
 
-bool Session::Peek() { return !over() && !paused_.load(std::memory_order_acquire) && consumer_->Peek(); }
+bool Session::Peek() { return !over() && !paused() && consumer_->Peek(); }
 
 void Session::SetBell(wire::Doorbell state) {
   channel_->header.doorbell.store(static_cast<uint32_t>(state), std::memory_order_seq_cst);

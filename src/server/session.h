@@ -136,8 +136,10 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   // Fails if a device that a record names is withheld from this client.
   Status MayUse(uint32_t device) const;
 
-  // session_records.cc: ring's lock held.
+  // session_records.cc: ring's lock held, or the ring paused.
   Status Handle(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandleAside(const wire::Untrusted<wire::RawRecord>& record);
+  Status Execute(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleLaunch(const wire::Untrusted<wire::RawRecord>& record);
   void LaunchWhenLoaded(uint32_t stream, uint64_t ticket, const device::Grid& grid);
   Status HandleConditional(const wire::Untrusted<wire::RawRecord>& untrusted);
@@ -149,7 +151,12 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   Status HandleKernelLimit(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleHeapLimit(const wire::Untrusted<wire::RawRecord>& record);
   void AllocateByEviction(const wire::AllocateBody& body, uint16_t reply);
+  void Evict(const wire::AllocateBody& body, uint16_t reply);
   void OnLoader(std::function<void()> work);
+  // No records are taken until Resume has been called as often.
+  void Pause() { pauses_.fetch_add(1, std::memory_order_acq_rel); }
+  void Resume();
+  bool paused() const { return pauses_.load(std::memory_order_acquire) != 0; }
   Status HandlePrepare(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleOccupancy(const wire::Untrusted<wire::RawRecord>& untrusted);
   Status HandleReset(const wire::Untrusted<wire::RawRecord>& record);
@@ -200,7 +207,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   bool watched_ = false;
 
   std::atomic<bool> over_{false};
-  std::atomic<bool> paused_{false};  // a reset is in progress: no record is taken until it is done
+  std::atomic<uint32_t> pauses_{0};  // by records that are done on loaders
   std::atomic<uint32_t> devices_used_{0};  // bit per device
   std::atomic<uint32_t> calls_{0};  // socket requests in progress
 

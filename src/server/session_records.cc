@@ -18,6 +18,18 @@ namespace {
 
 using wire::RecordKind;
 
+// Those that call what device::Space::memory_waits speaks of.
+bool UsesMemory(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kAllocate:
+    case RecordKind::kMap:
+    case RecordKind::kExport:
+    case RecordKind::kHostMemory:
+    case RecordKind::kWord: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 Status Session::MayUse(uint32_t device) const {
@@ -27,6 +39,24 @@ Status Session::MayUse(uint32_t device) const {
 
 Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_TRY(wire::ValidateHead(untrusted));
+  if (UsesMemory(untrusted.Unchecked().kind) && space_->memory_waits()) return HandleAside(untrusted);
+  return Execute(untrusted);
+}
+
+// On a loader, since the thread that takes records takes those of all clients. The ring is paused meanwhile, so the
+// client's order holds and the record stays as it is.
+Status Session::HandleAside(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  Pause();
+  const bool taken = services_.loaders->Add(info_.id, [self = shared_from_this(), untrusted] {
+    if (self->over()) return;
+    if (const Status done = self->Execute(untrusted); !done) self->Break(done.error().text);
+    self->Resume();
+  });
+  if (!taken) return Fail("the client already has as much work on loader threads as it may");
+  return {};
+}
+
+Status Session::Execute(const wire::Untrusted<wire::RawRecord>& untrusted) {
   // Checked by ValidateHead.
   const wire::RawRecord& head = untrusted.Unchecked();
   const uint32_t stream = head.stream;
@@ -125,7 +155,7 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
 // Loading takes a millisecond, or a compilation, so it runs on a loader thread. Later records wait in the ring, since
 // they may follow it in its stream.
 void Session::LaunchWhenLoaded(uint32_t stream, uint64_t ticket, const device::Grid& grid) {
-  paused_.store(true, std::memory_order_release);
+  Pause();
   OnLoader([self = shared_from_this(), stream, ticket, grid = device::Grid(grid),
             arguments = std::vector<uint8_t>(grid.arguments.begin(), grid.arguments.end())]() mutable {
     if (self->over()) return;
@@ -136,8 +166,7 @@ void Session::LaunchWhenLoaded(uint32_t stream, uint64_t ticket, const device::G
       launched = self->space_->Launch(stream, ticket, grid);
     } while (!launched && launched.error().code == device::kNotLoaded);  // another kernel has evicted it
     if (!launched) self->Break(launched.error().text);
-    self->paused_.store(false, std::memory_order_release);
-    self->services_.watch->Wake(self->watch_number_);
+    self->Resume();
   });
 }
 
@@ -223,7 +252,11 @@ Status Session::HandleHostCall(const wire::Untrusted<wire::RawRecord>& untrusted
 // The device may be full of memory that others have borrowed: the server evicts one borrower after the other until
 // there is room or none is left. The ring is paused meanwhile.
 void Session::AllocateByEviction(const wire::AllocateBody& body, uint16_t reply) {
-  paused_.store(true, std::memory_order_release);
+  Pause();
+  Evict(body, reply);
+}
+
+void Session::Evict(const wire::AllocateBody& body, uint16_t reply) {
   services_.evict(info_.id, body.device, body.bytes, [self = shared_from_this(), body, reply](bool evicted) {
     if (self->over()) return;
     // On a loader: this may be the thread that tears down the evicted client.
@@ -231,14 +264,17 @@ void Session::AllocateByEviction(const wire::AllocateBody& body, uint16_t reply)
       if (self->over()) return;
       const auto address = self->space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
       if (!address && evicted && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY) {
-        self->AllocateByEviction(body, reply);
+        self->Evict(body, reply);
         return;
       }
       self->sink_->Reply(reply, address ? 0 : address.error().code, {address ? *address : 0, 0, 0, 0});
-      self->paused_.store(false, std::memory_order_release);
-      self->services_.watch->Wake(self->watch_number_);
+      self->Resume();
     });
   });
+}
+
+void Session::Resume() {
+  if (pauses_.fetch_sub(1, std::memory_order_acq_rel) == 1) services_.watch->Wake(watch_number_);
 }
 
 void Session::OnLoader(std::function<void()> work) {
@@ -306,15 +342,13 @@ Status Session::HandleReset(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_ASSIGN(const wire::ResetBody body,
                wire::ValidateReset(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
   TUTTI_TRY(MayUse(body.device));
-  paused_.store(true, std::memory_order_release);
+  Pause();
   const bool taken =
       services_.loaders->Add(info_.id, [self = shared_from_this(), body, reply = untrusted.Unchecked().reply] {
         if (self->over()) return;
         self->space_->Reset(body.device);
-        self->sink_->ClearError(body.device);
         self->sink_->Reply(reply, 0, {0, 0, 0, 0});
-        self->paused_.store(false, std::memory_order_release);
-        self->services_.watch->Wake(self->watch_number_);
+        self->Resume();
       });
   if (!taken) return Fail("the client already waits for as many resets as it may");
   return {};

@@ -236,6 +236,7 @@ void CpuSpace::Reset(uint32_t device) {
   std::lock_guard lock(mutex_);
   part.device->scheduler.Revive(&part.share);
   part.error = 0;
+  sink_->Recovered(device);
 }
 
 void CpuSpace::SetLimits(const Limits& limits) {

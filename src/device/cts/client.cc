@@ -86,6 +86,13 @@ bool RecordingSink::WaitFaults(size_t count) const {
   return WaitFor([&] { return faults_.size() >= count; });
 }
 
+bool RecordingSink::WaitMemory(uint32_t device, uint64_t used_bytes) const {
+  return WaitFor([&] {
+    const auto used = memory_.find(device);
+    return used_bytes == (used == memory_.end() ? 0 : used->second);
+  });
+}
+
 uint64_t RecordingSink::event_ns(uint32_t event) const {
   std::lock_guard lock(mutex_);
   const auto found = events_.find(event);

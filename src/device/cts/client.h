@@ -43,6 +43,7 @@ class RecordingSink final : public Sink {
   bool WaitDone(uint32_t stream, uint64_t ticket) const;
   bool WaitHostCalls(size_t count) const;
   bool WaitFaults(size_t count) const;
+  bool WaitMemory(uint32_t device, uint64_t used_bytes) const;
 
   uint64_t event_ns(uint32_t event) const;
   std::vector<HostCall> host_calls() const;

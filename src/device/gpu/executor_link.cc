@@ -92,16 +92,16 @@ void ExecutorLink::Kill() {
 bool ExecutorLink::HasEnded() const { return ended_.load(std::memory_order_acquire) || os::HungUp(socket_.get()); }
 
 std::optional<uint64_t> ExecutorLink::Done(uint32_t stream, uint64_t given) {
-  const uint64_t done = exchange().streams[stream].done.load(std::memory_order_acquire);
+  const uint64_t done = exchange()->streams[stream].done.load(std::memory_order_acquire);
   if (done < done_[stream] || done > given) return std::nullopt;
   return done_[stream] = done;
 }
 
 std::optional<Error> ExecutorLink::Failure() const {
-  const int32_t status = exchange().failure.load(std::memory_order_acquire);
+  const int32_t status = exchange()->failure.load(std::memory_order_acquire);
   if (status == 0) return std::nullopt;
   char text[executor::kFailureTextBytes];
-  std::memcpy(text, exchange().failure_text, sizeof text);
+  std::memcpy(text, exchange()->failure_text, sizeof text);
   text[sizeof text - 1] = '\0';
   constexpr int32_t kLast = 999;
   return Error{.code = status > 0 && status <= kLast ? status : cuda::CUDA_ERROR_UNKNOWN, .text = text};

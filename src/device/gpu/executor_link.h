@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "executor/protocol/dispatch_queue.h"
+#include "executor/protocol/exchange.h"
 #include "executor/protocol/request.h"
 #include "os/fd.h"
 #include "os/memory.h"
@@ -49,13 +49,13 @@ class ExecutorLink {
   bool HasEnded() const;
 
   // The ring and the ledger: with the Space's lock.
-  executor::DispatchWriter& dispatch() { return dispatch_; }
+  executor::Exchange* exchange() const { return reinterpret_cast<executor::Exchange*>(mapping_.data()); }
   // The last sequence number of a stream that is done, if it has been given `given`; nothing if that cannot be.
   std::optional<uint64_t> Done(uint32_t stream, uint64_t given);
   // What it has failed with, if it has.
   std::optional<Error> Failure() const;
   // The server is about to sleep: its bell is to be rung.
-  void Awaits() { exchange().server_sleeps.store(1, std::memory_order_seq_cst); }
+  void Awaits() { exchange()->server_sleeps.store(1, std::memory_order_seq_cst); }
 
  private:
   ExecutorLink(std::shared_ptr<os::Spawner> spawner, pid_t pid, os::Fd socket, os::Fd lifeline, os::Mapping mapping)
@@ -64,9 +64,7 @@ class ExecutorLink {
         socket_(std::move(socket)),
         lifeline_(std::move(lifeline)),
         mapping_(std::move(mapping)),
-        dispatch_(&exchange()),
         done_(executor::kMostStreams) {}
-  executor::Exchange& exchange() const { return *reinterpret_cast<executor::Exchange*>(mapping_.data()); }
   Status AwaitHello();
 
   const std::shared_ptr<os::Spawner> spawner_;
@@ -78,7 +76,6 @@ class ExecutorLink {
   const os::Mapping mapping_;
   wire::DeviceInfo device_{};
   std::mutex asking_;
-  executor::DispatchWriter dispatch_;
   std::vector<uint64_t> done_;  // by stream
 };
 

@@ -15,14 +15,19 @@ constexpr uint64_t kMostAlignment = 1ull << 30;
 
 }  // namespace
 
-GpuMemory::GpuMemory(ExecutorLink* executor, uint64_t base, const wire::WindowShape& shape, HostPart host_part,
-                     MemoryAccount* account, HostShare* host, const MemoryGroups& groups, Sink* sink,
-                     metrics::ClientCounters* counters)
+Result<std::unique_ptr<GpuMemory>> GpuMemory::Create(CurrentExecutor* executor, uint64_t base,
+                                                     const wire::WindowShape& shape, int window, Accounts accounts,
+                                                     Sink* sink, metrics::ClientCounters* counters) {
+  TUTTI_ASSIGN(HostPart host_part, HostPart::Create(executor, base, window, shape.host_bytes));
+  return std::unique_ptr<GpuMemory>(
+      new GpuMemory(executor, base, shape, std::move(host_part), std::move(accounts), sink, counters));
+}
+
+GpuMemory::GpuMemory(CurrentExecutor* executor, uint64_t base, const wire::WindowShape& shape, HostPart host_part,
+                     Accounts accounts, Sink* sink, metrics::ClientCounters* counters)
     : base_(base),
       bytes_(shape.bytes),
-      account_(account),
-      host_(host),
-      groups_(groups),
+      accounts_(std::move(accounts)),
       sink_(sink),
       counters_(counters),
       host_part_(std::move(host_part)),
@@ -41,16 +46,19 @@ Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint
   const Allocation allocation{.bytes = AlignUp(bytes, kGranularity),
                               .on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged,
                               .in_host_part = kind != wire::MemoryKind::kDevice};
-  std::lock_guard lock(mutex_);
   TUTTI_TRY(Reserve(allocation));
-  const auto address =
-      allocation.in_host_part ? host_part_.Take(allocation.bytes, alignment) : slabs_.Take(allocation.bytes, alignment);
+  const auto address = [&] {
+    std::lock_guard lock(changing_);
+    return allocation.in_host_part ? host_part_.Take(allocation.bytes, alignment)
+                                   : slabs_.Take(allocation.bytes, alignment);
+  }();
+  std::lock_guard lock(mutex_);
   if (!address) {
     Unreserve(allocation);
     return address;
   }
   allocations_.emplace(*address, allocation);
-  if (allocation.on_device) CountUse(static_cast<int64_t>(allocation.bytes));
+  if (allocation.on_device) TellUse();
   counters_->Add(metrics::Counter::allocations);
   return *address;
 }
@@ -60,17 +68,18 @@ Status GpuMemory::Reserve(const Allocation& allocation) {
     counters_->Add(metrics::Counter::memory_limit_hits);
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, std::move(text));
   };
+  std::lock_guard lock(mutex_);
   const uint64_t bytes = allocation.bytes;
   if (!allocation.on_device) {
-    if (host_->Reserve(bytes)) return {};
+    if (accounts_.host->Reserve(bytes)) return {};
     return refuse(
         fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of them",
-                    bytes, host_->used_bytes(), host_->limit_bytes()));
+                    bytes, accounts_.host->used_bytes(), accounts_.host->limit_bytes()));
   }
   if (bytes > limit_ || used_ > limit_ - bytes)
     return refuse(fmt::format("{} bytes exceed the client's limit of {}", bytes, limit_));
-  switch (account_->Reserve(bytes, groups_)) {
-    case MemoryAccount::Answer::kGranted: return {};
+  switch (accounts_.account->Reserve(bytes, accounts_.groups)) {
+    case MemoryAccount::Answer::kGranted: used_ += bytes; return {};
     case MemoryAccount::Answer::kGroupFull:
       return refuse(fmt::format("{} bytes exceed the limit of the client's group", bytes));
     case MemoryAccount::Answer::kDeviceFull: break;
@@ -80,14 +89,14 @@ Status GpuMemory::Reserve(const Allocation& allocation) {
 
 void GpuMemory::Unreserve(const Allocation& allocation) {
   if (allocation.on_device) {
-    account_->Release(allocation.bytes, groups_);
+    accounts_.account->Release(allocation.bytes, accounts_.groups);
+    used_ -= allocation.bytes;
   } else {
-    host_->Release(allocation.bytes);
+    accounts_.host->Release(allocation.bytes);
   }
 }
 
-void GpuMemory::CountUse(int64_t bytes) {
-  used_ += static_cast<uint64_t>(bytes);
+void GpuMemory::TellUse() {
   counters_->Set(metrics::Counter::memory_bytes, used_);
   counters_->Raise(metrics::Counter::memory_peak_bytes, used_);
   sink_->MemoryUsed(0, used_);
@@ -109,20 +118,32 @@ Status GpuMemory::Retire(uint64_t address) {
 }
 
 void GpuMemory::Release(uint64_t address) {
-  std::lock_guard lock(mutex_);
-  const auto found = allocations_.find(address);
-  if (found == allocations_.end()) return;
-  const Allocation allocation = found->second;
-  allocations_.erase(found);
-  if (allocation.in_host_part) {
-    host_part_.Give(address, allocation.bytes);
-  } else {
-    slabs_.Give(address, allocation.bytes);
+  Allocation allocation;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = allocations_.find(address);
+    if (found == allocations_.end()) return;
+    allocation = found->second;
+    allocations_.erase(found);
   }
+  {
+    std::lock_guard lock(changing_);
+    if (allocation.in_host_part) {
+      host_part_.Give(address, allocation.bytes);
+    } else {
+      slabs_.Give(address, allocation.bytes);
+    }
+  }
+  std::lock_guard lock(mutex_);
   Unreserve(allocation);
   if (!allocation.on_device) return;
-  CountUse(-static_cast<int64_t>(allocation.bytes));
+  TellUse();
   if (allocation.retired) CountFreed(-static_cast<int64_t>(allocation.bytes));
+}
+
+Status GpuMemory::AttachTo(ExecutorLink& executor) {
+  TUTTI_TRY(host_part_.AttachTo(executor));
+  return slabs_.AttachTo(executor);
 }
 
 void GpuMemory::SetLimit(uint64_t bytes) {

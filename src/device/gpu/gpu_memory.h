@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 
@@ -18,14 +19,19 @@ namespace tutti::device::gpu {
 
 class GpuMemory {
  public:
-  // What it is given outlives it.
-  GpuMemory(ExecutorLink* executor, uint64_t base, const wire::WindowShape& shape, HostPart host_part,
-            MemoryAccount* account, HostShare* host, const MemoryGroups& groups, Sink* sink,
-            metrics::ClientCounters* counters);
+  // What memory is counted against, besides the client's limits.
+  struct Accounts {
+    MemoryAccount* account = nullptr;  // the device's
+    HostShare* host = nullptr;
+    MemoryGroups groups = {};
+  };
+  // `window`: the memory file of the host part. What it is given outlives it.
+  static Result<std::unique_ptr<GpuMemory>> Create(CurrentExecutor* executor, uint64_t base,
+                                                   const wire::WindowShape& shape, int window, Accounts accounts,
+                                                   Sink* sink, metrics::ClientCounters* counters);
   ~GpuMemory();
 
   uint64_t base() const { return base_; }
-  int host_fd() const { return host_part_.fd(); }
   // Whether these bytes lie in the window.
   bool Contains(uint64_t address, uint64_t bytes) const {
     return address >= base_ && InRange<uint64_t>(address - base_, bytes, bytes_);
@@ -40,6 +46,9 @@ class GpuMemory {
 
   void SetLimit(uint64_t bytes);
 
+  // A new executor has what the last one had. What was in the device part is lost. While nothing else is called.
+  Status AttachTo(ExecutorLink& executor);
+
  private:
   struct Allocation {
     uint64_t bytes = 0;
@@ -47,22 +56,23 @@ class GpuMemory {
     bool in_host_part = false;
     bool retired = false;
   };
+  GpuMemory(CurrentExecutor* executor, uint64_t base, const wire::WindowShape& shape, HostPart host_part,
+            Accounts accounts, Sink* sink, metrics::ClientCounters* counters);
   Status Reserve(const Allocation& allocation);
   void Unreserve(const Allocation& allocation);
-  void CountUse(int64_t bytes);
+  void TellUse();
   void CountFreed(int64_t bytes);
 
   const uint64_t base_;
   const uint64_t bytes_;
-  MemoryAccount* const account_;
-  HostShare* const host_;
-  const MemoryGroups groups_;
+  const Accounts accounts_;
   Sink* const sink_;
   metrics::ClientCounters* const counters_;
 
-  std::mutex mutex_;
+  std::mutex changing_;  // held while the executor is asked
   HostPart host_part_;
   Slabs slabs_;
+  std::mutex mutex_;  // the rest; never waits
   std::unordered_map<uint64_t, Allocation> allocations_;
   uint64_t used_ = 0;
   uint64_t freed_ = 0;  // of used_: retired

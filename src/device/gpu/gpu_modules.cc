@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "cuda/result.h"
 #include "os/memory.h"
 
@@ -37,7 +38,8 @@ Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image) {
   };
   auto info = described();
   if (!info) {
-    executor_->Kill();
+    executor_->Lose(
+        {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
                 "the executor has described a module wrongly: " + info.error().text);
   }
@@ -82,6 +84,12 @@ Result<std::shared_ptr<const void>> GpuModules::Unload(uint32_t module) {
   return std::shared_ptr<const void>(this, [module, executor = executor_](const void*) {
     (void)executor->Ask({.kind = RequestKind::kUnloadModule, .module = module});
   });
+}
+
+void GpuModules::Forget() {
+  std::lock_guard lock(mutex_);
+  modules_.clear();
+  kernels_.clear();
 }
 
 std::optional<GpuModules::Kernel> GpuModules::Find(uint32_t kernel) const {

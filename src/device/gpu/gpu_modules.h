@@ -11,19 +11,22 @@
 
 #include "base/error.h"
 #include "device/device.h"
-#include "device/gpu/executor_link.h"
+#include "device/gpu/current_executor.h"
 
 namespace tutti::device::gpu {
 
 class GpuModules {
  public:
-  explicit GpuModules(ExecutorLink* executor) : executor_(executor) {}
+  explicit GpuModules(CurrentExecutor* executor) : executor_(executor) {}
 
   Result<Space::LoadedModule> Load(std::span<const uint8_t> image);
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel);
   Result<uint32_t> BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
   // It cannot be found any more. The executor unloads it when what is returned is dropped.
   Result<std::shared_ptr<const void>> Unload(uint32_t module);
+
+  // None is loaded any more: the executor is lost.
+  void Forget();
 
   struct Kernel {
     uint32_t module = 0;
@@ -41,7 +44,7 @@ class GpuModules {
     std::map<uint32_t, uint32_t> prepared;  // kernel -> its id
   };
 
-  ExecutorLink* const executor_;
+  CurrentExecutor* const executor_;
   mutable std::mutex mutex_;
   std::map<uint32_t, Module> modules_;
   std::map<uint32_t, Kernel> kernels_;  // by id

@@ -17,24 +17,36 @@ constexpr const char* kNoMapping =
     "memory at reserved addresses, and memory of other processes, are not supported on a GPU yet";
 constexpr const char* kNoConditions = "conditional nodes of graphs are not supported on a GPU yet";
 
+const Error kGone{.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = "the client has gone"};
+
 uint64_t LimitOf(const Limits& limits) { return limits.memory_bytes.empty() ? kNoMemoryLimit : limits.memory_bytes[0]; }
 
 }  // namespace
 
-GpuSpace::GpuSpace(std::unique_ptr<ExecutorLink> executor, uint64_t base, const wire::WindowShape& shape,
-                   HostPart host_part, const Limits& limits, Sink* sink, MemoryAccount* account, MemoryAccount* host,
-                   uint64_t host_bytes, Pilot* pilot)
+Result<std::unique_ptr<Space>> GpuSpace::Create(ExecutorSource* executors, const Limits& limits, Sink* sink,
+                                                const Accounts& accounts, Pilot* pilot) {
+  TUTTI_ASSIGN(ExecutorSource::Window window, executors->NewWindow());
+  std::unique_ptr<GpuSpace> space(new GpuSpace(executors, std::move(window), sink, accounts, pilot));
+  TUTTI_ASSIGN(space->memory_,
+               GpuMemory::Create(&space->current_, executors->base(), executors->shape(), space->window_.file.get(),
+                                 {.account = accounts.account, .host = &space->host_, .groups = limits.memory_groups},
+                                 sink, &space->counters_));
+  space->SetLimits(limits);
+  TUTTI_TRY(space->aside_.Start());
+  space->aside_.Post([space = space.get()] { space->AcquireExecutor(true); });
+  pilot->Add(space.get());
+  return space;
+}
+
+GpuSpace::GpuSpace(ExecutorSource* executors, ExecutorSource::Window window, Sink* sink, const Accounts& accounts,
+                   Pilot* pilot)
     : sink_(sink),
       pilot_(pilot),
-      host_(host, host_bytes),
-      executor_(std::move(executor)),
-      memory_(executor_.get(), base, shape, std::move(host_part), account, &host_, limits.memory_groups, sink,
-              &counters_),
-      modules_(executor_.get()),
-      engine_(this, sink, &GpuOperation::Make, MostBacklog(host_bytes), &host_) {
-  SetLimits(limits);
-  pilot_->Add(this);
-}
+      executors_(executors),
+      window_(std::move(window)),
+      host_(accounts.host, accounts.host_bytes),
+      modules_(&current_),
+      engine_(this, sink, &GpuOperation::Make, MostBacklog(accounts.host_bytes), &host_) {}
 
 GpuSpace::~GpuSpace() {
   Abandon();
@@ -42,35 +54,57 @@ GpuSpace::~GpuSpace() {
 }
 
 void GpuSpace::Abandon() {
-  executor_->Kill();
   std::unique_lock lock(mutex_);
   engine_.Mute();
   muted_ = true;
-  LoseExecutor({.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = ""});
+  LoseExecutor(kGone);
   UnlockAndRunDeferred(&lock);
 }
 
 void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
-  executor_->dispatch().Publish();
+  dispatch_.Publish();
   if (!engine_.has_wakes() && !engine_.has_released()) return lock->unlock();
   const Wakes wakes = engine_.TakeWakes();
   std::vector<Deferred> released = engine_.TakeReleased();
   lock->unlock();
   wakes.Run(sink_);
-  for (const Deferred& item : released) {
-    if (item.address != 0) memory_.Release(item.address);
+  if (released.empty()) return;
+  aside_.Post([this, released = std::move(released)]() mutable {
+    for (const Deferred& item : released) {
+      if (item.address != 0) memory_->Release(item.address);
+    }
+    released.clear();
+  });
+}
+
+// On a thread that may wait. Not `first`: nothing else asks for memory meanwhile.
+void GpuSpace::AcquireExecutor(bool first) {
+  auto taken = executors_->Take(&window_);
+  const Status attached = !taken ? std::unexpected(taken.error()) : !first ? memory_->AttachTo(**taken) : Status{};
+  std::unique_lock lock(mutex_);
+  if (muted_) return current_.Lose(kGone);
+  if (attached) {
+    executor_ = std::move(*taken);
+    dispatch_.Connect(executor_->exchange());
+    current_.Set(executor_);
+  } else {
+    LoseExecutor(attached.error());
   }
+  UnlockAndRunDeferred(&lock);
 }
 
 // --- memory
 
 Result<uint64_t> GpuSpace::Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
   if (device != 0) return tutti::Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
-  return memory_.Allocate(kind, bytes, alignment);
+  auto address = memory_->Allocate(kind, bytes, alignment);
+  if (address || address.error().code != cuda::CUDA_ERROR_OUT_OF_MEMORY) return address;
+  aside_.Wait();  // for what has been freed
+  return memory_->Allocate(kind, bytes, alignment);
 }
 
 Status GpuSpace::Free(uint64_t address) {
-  TUTTI_TRY(memory_.Retire(address));
+  TUTTI_TRY(memory_->Retire(address));
   std::unique_lock lock(mutex_);
   engine_.Defer({.address = address, .kept = nullptr});
   UnlockAndRunDeferred(&lock);
@@ -78,10 +112,10 @@ Status GpuSpace::Free(uint64_t address) {
 }
 
 Result<uint64_t> GpuSpace::Word(uint64_t address, uint32_t bytes, uint64_t add) {
-  uint8_t* const word = memory_.Reached(address, bytes);
+  uint8_t* const word = memory_->Reached(address, bytes);
   if (word == nullptr && add == 0) {
     TUTTI_ASSIGN(const ExecutorLink::Reply read,
-                 executor_->Ask({.kind = executor::RequestKind::kReadWord, .address = address, .bytes = bytes}));
+                 current_.Ask({.kind = executor::RequestKind::kReadWord, .address = address, .bytes = bytes}));
     return read.answer.value;
   }
   if (word == nullptr) {
@@ -148,20 +182,19 @@ Status GpuSpace::UnloadModule(uint32_t module) {
   return {};
 }
 
-void GpuSpace::SetLimits(const Limits& limits) { memory_.SetLimit(LimitOf(limits)); }
+void GpuSpace::SetLimits(const Limits& limits) { memory_->SetLimit(LimitOf(limits)); }
 
 // --- what is done, and how it ends
 
 bool GpuSpace::Harvest() {
   std::unique_lock lock(mutex_);
-  if (lost_ || (lent_.unfinished() == 0 && !executor_->dispatch().waits())) return false;
+  if (executor_ == nullptr || (lent_.unfinished() == 0 && !dispatch_.waits())) return false;
   if (const auto failure = executor_->Failure()) {
     LoseExecutor(*failure);
     UnlockAndRunDeferred(&lock);
-    executor_->Kill();
     return true;
   }
-  bool found = false, sound = !executor_->dispatch().broken();
+  bool found = false, sound = !dispatch_.broken();
   for (size_t i = 0; sound && i < lent_.all().size(); ++i) {
     LentStreams::Lent& lent = *lent_.all()[i];
     if (lent.unfinished.empty()) continue;
@@ -172,18 +205,15 @@ bool GpuSpace::Harvest() {
       found = true;
     }
   }
-  if (!sound) {
+  if (!sound)
     LoseExecutor({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
-    executor_->Kill();
-  }
   UnlockAndRunDeferred(&lock);
   return found || !sound;
 }
 
 void GpuSpace::LookForEnd() {
-  if (!executor_->HasEnded()) return;
   std::unique_lock lock(mutex_);
-  if (lost_) return;
+  if (executor_ == nullptr || !executor_->HasEnded()) return;
   auto failure = executor_->Failure();
   if (!failure) {
     failure = Error{.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
@@ -193,19 +223,28 @@ void GpuSpace::LookForEnd() {
   UnlockAndRunDeferred(&lock);
 }
 
-int GpuSpace::watched_fd() {
+void GpuSpace::AwaitWake() {
   std::lock_guard lock(mutex_);
-  return lost_ ? -1 : executor_->socket();
+  if (executor_ != nullptr) executor_->Awaits();
 }
 
-// Everything that it has been given is over, whether it was done or not.
+int GpuSpace::watched_fd() {
+  std::lock_guard lock(mutex_);
+  return executor_ == nullptr ? -1 : executor_->socket();
+}
+
+// Everything that it has been given is over, whether it was done or not. Nothing begins before Reset.
 void GpuSpace::LoseExecutor(const Error& error) {
   if (lost_) return;
   lost_ = true;
+  current_.Lose(error);
+  executor_ = nullptr;
   FailLocked(error);
   for (const auto& lent : lent_.all()) {
     while (Operation* const operation = lent_.TakeDone(*lent, ~0ull)) engine_.TaskDone(operation);
   }
+  lent_ = {};
+  dispatch_ = executor::DispatchWriter();
 }
 
 void GpuSpace::FailLocked(const Error& error) {
@@ -218,28 +257,46 @@ void GpuSpace::FailLocked(const Error& error) {
   engine_.Drain(0);
 }
 
-// An executor that is lost, or that does not come to an end, cannot be replaced yet: the error stays.
+// An executor that is lost, or that does not come to an end, is replaced.
 void GpuSpace::Reset(uint32_t device) {
   if (device != 0) return;
   constexpr uint64_t kPatienceNs = 20'000'000'000;
   constexpr std::chrono::microseconds kLook{200};
   const uint64_t since_ns = NowNs();
+  bool lost = false;
   for (bool first = true;; first = false) {
     std::unique_lock lock(mutex_);
     if (first && error_ == 0) error_ = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED;  // nothing new begins
     if (first) engine_.Drain(0);
-    if (lost_ || lent_.unfinished() == 0) {
-      if (!lost_) error_ = 0;
-      return UnlockAndRunDeferred(&lock);
-    }
-    if (NowNs() - since_ns > kPatienceNs) {
+    if (NowNs() - since_ns > kPatienceNs && lent_.unfinished() != 0)
       LoseExecutor({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's kernels do not end"});
-      UnlockAndRunDeferred(&lock);
-      return executor_->Kill();
-    }
+    const bool over = lost_ || lent_.unfinished() == 0;
+    lost = lost_;
+    if (over && !lost) Recover();
     UnlockAndRunDeferred(&lock);
+    if (over) break;
     std::this_thread::sleep_for(kLook);
   }
+  if (lost) Replace();
+}
+
+void GpuSpace::Replace() {
+  aside_.Wait();  // for what still asks the last one
+  modules_.Forget();
+  {
+    std::lock_guard lock(mutex_);
+    if (muted_) return;
+    current_.Await();
+    lost_ = false;
+  }
+  AcquireExecutor(false);
+  std::lock_guard lock(mutex_);
+  if (!lost_) Recover();
+}
+
+void GpuSpace::Recover() {
+  error_ = 0;
+  sink_->Recovered(0);
 }
 
 }  // namespace tutti::device::gpu

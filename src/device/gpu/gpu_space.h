@@ -1,7 +1,8 @@
 // A client's Space on a GPU: its executor, memory, modules and streams.
 //
-// One lock guards the streams; it is held for the submission or completion of a record. What an executor is asked
-// (memory, modules) is asked without it. The pilot looks what is done (Harvest).
+// One lock guards the streams; it is held for the submission or completion of a record, and never while something is
+// waited for: the pilot (Harvest) serves all clients. What waits for the executor (memory, modules) is called on threads
+// that may wait, or is done aside: that it comes at all, and releases.
 //
 // What cannot be done on a GPU yet is refused with NOT_SUPPORTED and the reason (docs/reference/compatibility.md).
 #pragma once
@@ -14,11 +15,14 @@
 
 #include "device/common/stream_order/stream_engine.h"
 #include "device/device.h"
-#include "device/gpu/executor_link.h"
+#include "device/gpu/aside.h"
+#include "device/gpu/current_executor.h"
+#include "device/gpu/executor_source.h"
 #include "device/gpu/gpu_memory.h"
 #include "device/gpu/gpu_modules.h"
 #include "device/gpu/gpu_operation.h"
 #include "device/gpu/lent_streams.h"
+#include "executor/protocol/dispatch_queue.h"
 
 namespace tutti::device::gpu {
 
@@ -26,15 +30,20 @@ class Pilot;
 
 class GpuSpace final : public Space, private StreamEngine::Owner {
  public:
-  // The executor's window is open at `base`. What else it is given outlives it.
-  GpuSpace(std::unique_ptr<ExecutorLink> executor, uint64_t base, const wire::WindowShape& shape, HostPart host_part,
-           const Limits& limits, Sink* sink, MemoryAccount* account, MemoryAccount* host, uint64_t host_bytes,
-           Pilot* pilot);
+  struct Accounts {
+    MemoryAccount* account = nullptr;  // the device's
+    MemoryAccount* host = nullptr;
+    uint64_t host_bytes = 0;  // of which a client may have so many
+  };
+  // Its executor comes later. What it is given outlives it.
+  static Result<std::unique_ptr<Space>> Create(ExecutorSource* executors, const Limits& limits, Sink* sink,
+                                               const Accounts& accounts, Pilot* pilot);
   ~GpuSpace() override;
 
-  uint64_t window_base() const override { return memory_.base(); }
-  int window_fd() const override { return memory_.host_fd(); }
-  uint8_t* Reached(uint64_t address, uint64_t bytes) override { return memory_.Reached(address, bytes); }
+  uint64_t window_base() const override { return memory_->base(); }
+  int window_fd() const override { return window_.file.get(); }
+  uint8_t* Reached(uint64_t address, uint64_t bytes) override { return memory_->Reached(address, bytes); }
+  bool memory_waits() const override { return true; }
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
   Status Free(uint64_t address) override;
   Result<uint64_t> Word(uint64_t address, uint32_t bytes, uint64_t add) override;
@@ -77,11 +86,13 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   // The executor's process may have ended: a look that costs a system call.
   void LookForEnd();
   // The pilot is about to sleep: the executor is to wake it.
-  void AwaitWake() { executor_->Awaits(); }
-  // Readable (hung up) when the executor has ended; -1 if that is known.
+  void AwaitWake();
+  // Readable (hung up) when the executor has ended; -1 if there is none.
   int watched_fd();
 
  private:
+  GpuSpace(ExecutorSource* executors, ExecutorSource::Window window, Sink* sink, const Accounts& accounts,
+           Pilot* pilot);
   Begun Start(Operation* operation) override;
   void Join(Operation* operation, const Stream& other) override;
   void TaskOver(Operation*) override {}
@@ -96,23 +107,32 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   bool Holds(uint64_t address, uint64_t bytes) const;
   LentStreams::Lent& Lend(const Stream& stream);
   void FailLocked(const Error& error);
+  void AcquireExecutor(bool first);
   void LoseExecutor(const Error& error);
+  void Replace();
+  void Recover();
   void UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock);
 
   metrics::ClientCounters counters_;
   Sink* const sink_;
   Pilot* const pilot_;
+  ExecutorSource* const executors_;
+  ExecutorSource::Window window_;
   HostShare host_;
-  const std::unique_ptr<ExecutorLink> executor_;
-  GpuMemory memory_;
+  CurrentExecutor current_;
+  std::unique_ptr<GpuMemory> memory_;
   GpuModules modules_;
 
   std::mutex mutex_;
   StreamEngine engine_;
   LentStreams lent_;
+  std::shared_ptr<ExecutorLink> executor_;  // null: has not come yet, or is lost
+  executor::DispatchWriter dispatch_;  // to it
   int32_t error_ = 0;  // sticky
-  bool lost_ = false;  // the executor: for good
+  bool lost_ = false;  // until Reset
   bool muted_ = false;
+
+  Aside aside_;  // last: what it does uses the rest
 };
 
 }  // namespace tutti::device::gpu

@@ -69,7 +69,7 @@ Status GpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
 }
 
 bool GpuSpace::Holds(uint64_t address, uint64_t bytes) const {
-  return memory_.Contains(address, bytes) || modules_.HasVariable(address, bytes);
+  return memory_->Contains(address, bytes) || modules_.HasVariable(address, bytes);
 }
 
 Status GpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyBody& copy) {
@@ -149,7 +149,7 @@ Status GpuSpace::Mark(uint32_t stream, uint64_t ticket) {
 }
 
 Status GpuSpace::FreeInStream(uint32_t stream, uint64_t ticket, uint64_t address) {
-  const uint64_t freed = memory_.Retire(address) ? address : 0;
+  const uint64_t freed = memory_->Retire(address) ? address : 0;
   return SubmitSimple(Operation::Kind::kFree, stream, ticket,
                       [freed](Operation* operation) { operation->freed = freed; });
 }
@@ -165,9 +165,9 @@ LentStreams::Lent& GpuSpace::Lend(const Stream& stream) {
   bool opened = false;
   LentStreams::Lent& lent = lent_.LendTo(stream.number, stream.urgency, &opened);
   if (opened) {
-    executor_->dispatch().Add({.kind = DispatchKind::kOpenStream, .stream = lent.number},
-                              executor::OpenStreamDispatch{.priority = static_cast<int32_t>(stream.urgency) -
-                                                                       static_cast<int32_t>(kUrgencies - 1)});
+    dispatch_.Add({.kind = DispatchKind::kOpenStream, .stream = lent.number},
+                  executor::OpenStreamDispatch{.priority = static_cast<int32_t>(stream.urgency) -
+                                                           static_cast<int32_t>(kUrgencies - 1)});
   }
   return lent;
 }
@@ -182,15 +182,15 @@ GpuSpace::Begun GpuSpace::Start(Operation* started) {
   switch (operation->work) {
     case GpuOperation::Work::kLaunch:
       head.kind = DispatchKind::kLaunch;
-      executor_->dispatch().Add(head, operation->launch, operation->arguments);
+      dispatch_.Add(head, operation->launch, operation->arguments);
       break;
     case GpuOperation::Work::kCopy:
       head.kind = DispatchKind::kCopy;
-      executor_->dispatch().Add(head, operation->copy);
+      dispatch_.Add(head, operation->copy);
       break;
     case GpuOperation::Work::kFill:
       head.kind = DispatchKind::kFill;
-      executor_->dispatch().Add(head, operation->fill);
+      dispatch_.Add(head, operation->fill);
       break;
     case GpuOperation::Work::kNothing: break;
   }
@@ -204,8 +204,8 @@ void GpuSpace::Join(Operation* operation, const Stream& other) {
   const LentStreams::Lent* const awaited = lent_.Of(other.number);
   LentStreams::Lent& lent = Lend(stream);
   if (awaited != nullptr && awaited != &lent) {
-    executor_->dispatch().Add({.kind = DispatchKind::kWait, .stream = lent.number, .sequence = ++lent.given},
-                              executor::WaitDispatch{.other_stream = awaited->number});
+    dispatch_.Add({.kind = DispatchKind::kWait, .stream = lent.number, .sequence = ++lent.given},
+                  executor::WaitDispatch{.other_stream = awaited->number});
   }
   lent_.Note(lent, stream.number, lent.given, operation);
 }

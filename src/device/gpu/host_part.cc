@@ -15,17 +15,16 @@ constexpr uint64_t kStep = 32u << 20;
 
 }  // namespace
 
-HostPart::HostPart(ExecutorLink* executor, uint64_t base, os::Fd file, os::Mapping mapping)
+HostPart::HostPart(CurrentExecutor* executor, uint64_t base, os::Mapping mapping)
     : executor_(executor),
       base_(base),
-      file_(std::move(file)),
       mapping_(std::move(mapping)),
       allocator_(base, mapping_.size(), kGranularity, WindowAllocator::Grows::kDown),
       attached_(end()) {}
 
-Result<HostPart> HostPart::Create(ExecutorLink* executor, uint64_t base, os::Fd file, uint64_t bytes) {
-  TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::Shared(file.get(), bytes));
-  return HostPart(executor, base, std::move(file), std::move(mapping));
+Result<HostPart> HostPart::Create(CurrentExecutor* executor, uint64_t base, int file, uint64_t bytes) {
+  TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::Shared(file, bytes));
+  return HostPart(executor, base, std::move(mapping));
 }
 
 Result<uint64_t> HostPart::Take(uint64_t bytes, uint64_t alignment) {
@@ -46,6 +45,13 @@ Status HostPart::AttachDownTo(uint64_t address) {
   const uint64_t bytes = std::min(wanted, attached_ - base_);
   TUTTI_TRY(executor_->Ask({.kind = executor::RequestKind::kAttachHost, .address = attached_ - bytes, .bytes = bytes}));
   attached_ -= bytes;
+  return {};
+}
+
+Status HostPart::AttachTo(ExecutorLink& executor) const {
+  if (attached_ == end()) return {};
+  TUTTI_TRY(
+      executor.Ask({.kind = executor::RequestKind::kAttachHost, .address = attached_, .bytes = end() - attached_}));
   return {};
 }
 

@@ -9,8 +9,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "device/common/window_allocator.h"
-#include "device/gpu/executor_link.h"
-#include "os/fd.h"
+#include "device/gpu/current_executor.h"
 #include "os/memory.h"
 
 namespace tutti::device::gpu {
@@ -19,7 +18,7 @@ namespace tutti::device::gpu {
 class HostPart {
  public:
   // [base, base + bytes), of the whole of `file`.
-  static Result<HostPart> Create(ExecutorLink* executor, uint64_t base, os::Fd file, uint64_t bytes);
+  static Result<HostPart> Create(CurrentExecutor* executor, uint64_t base, int file, uint64_t bytes);
 
   // Memory of zeros.
   Result<uint64_t> Take(uint64_t bytes, uint64_t alignment);
@@ -30,16 +29,16 @@ class HostPart {
     const bool inside = address >= base_ && InRange<uint64_t>(address - base_, bytes, mapping_.size());
     return inside ? mapping_.data() + (address - base_) : nullptr;
   }
-  int fd() const { return file_.get(); }
+  // What is attached to the last executor is to a new one, too.
+  Status AttachTo(ExecutorLink& executor) const;
 
  private:
-  HostPart(ExecutorLink* executor, uint64_t base, os::Fd file, os::Mapping mapping);
+  HostPart(CurrentExecutor* executor, uint64_t base, os::Mapping mapping);
   Status AttachDownTo(uint64_t address);
   uint64_t end() const { return base_ + mapping_.size(); }
 
-  ExecutorLink* executor_;
+  CurrentExecutor* executor_;
   uint64_t base_;
-  os::Fd file_;
   os::Mapping mapping_;
   WindowAllocator allocator_;
   uint64_t attached_;  // from here to the end

@@ -39,9 +39,18 @@ Result<std::map<uint64_t, Slabs::Slab>::iterator> Slabs::Map(uint64_t bytes, uin
 void Slabs::Unmap(std::map<uint64_t, Slab>::iterator slab) {
   const auto [address, bytes] = std::pair(slab->first, slab->second.bytes);
   slabs_.erase(slab);
-  // If that fails the executor has, with all that it has mapped.
-  if (executor_->Ask({.kind = RequestKind::kUnmapSlab, .address = address, .bytes = bytes}))
-    addresses_.Give(address, bytes);
+  // If that fails the executor is lost, with all that it has mapped.
+  (void)executor_->Ask({.kind = RequestKind::kUnmapSlab, .address = address, .bytes = bytes});
+  addresses_.Give(address, bytes);
+}
+
+Status Slabs::AttachTo(ExecutorLink& executor) {
+  for (auto& [address, slab] : slabs_) {
+    TUTTI_ASSIGN(ExecutorLink::Reply mapped,
+                 executor.Ask({.kind = RequestKind::kMapSlab, .address = address, .bytes = slab.bytes}));
+    slab.memory = std::move(mapped.file);
+  }
+  return {};
 }
 
 Status Slabs::Clear(uint64_t address, uint64_t bytes) {

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "device/common/window_allocator.h"
-#include "device/gpu/executor_link.h"
+#include "device/gpu/current_executor.h"
 #include "os/fd.h"
 
 namespace tutti::device::gpu {
@@ -20,13 +20,15 @@ inline constexpr uint64_t kSlabBytes = 2u << 20;  // what addresses and sizes of
 // Not thread-safe (GpuMemory holds the lock). Calls wait for the executor.
 class Slabs {
  public:
-  Slabs(ExecutorLink* executor, uint64_t base, uint64_t bytes)
+  Slabs(CurrentExecutor* executor, uint64_t base, uint64_t bytes)
       : executor_(executor), addresses_(base, bytes, kSlabBytes) {}
 
   // Memory of zeros.
   Result<uint64_t> Take(uint64_t bytes, uint64_t alignment);
   // With the size that was requested.
   void Give(uint64_t address, uint64_t bytes);
+  // Maps new memory of zeros in a new executor where the last one had slabs.
+  Status AttachTo(ExecutorLink& executor);
 
  private:
   struct Slab {
@@ -40,7 +42,7 @@ class Slabs {
   void Unmap(std::map<uint64_t, Slab>::iterator slab);
   Status Clear(uint64_t address, uint64_t bytes);
 
-  ExecutorLink* const executor_;
+  CurrentExecutor* const executor_;
   WindowAllocator addresses_;
   std::map<uint64_t, Slab> slabs_;  // by address
 };

@@ -6,8 +6,7 @@
 
 namespace tutti::device::gpu {
 
-Standby::Standby(std::shared_ptr<os::Spawner> spawner, int bell, std::unique_ptr<ExecutorLink> first)
-    : spawner_(std::move(spawner)), bell_(bell), ready_(std::move(first)) {
+Standby::Standby(std::shared_ptr<os::Spawner> spawner, int bell) : spawner_(std::move(spawner)), bell_(bell) {
   thread_ = os::StartThread("gpu-standby", [this] { Run(); });
 }
 

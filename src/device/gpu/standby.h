@@ -15,7 +15,7 @@ namespace tutti::device::gpu {
 class Standby {
  public:
   // `bell`: ExecutorLink::Start's.
-  Standby(std::shared_ptr<os::Spawner> spawner, int bell, std::unique_ptr<ExecutorLink> first);
+  Standby(std::shared_ptr<os::Spawner> spawner, int bell);
   ~Standby();
 
   // Has one started. Thread-safe.

@@ -20,6 +20,7 @@ uint64_t DispatchWriter::FreeBytes() {
 }
 
 uint8_t* DispatchWriter::Room(uint32_t bytes) {
+  if (exchange_ == nullptr) return nullptr;
   const uint64_t needed = Units(bytes);
   const uint64_t at = tail_ % kRingBytes, to_end = kRingBytes - at;
   const uint64_t skipped = needed > to_end ? to_end : 0;

@@ -14,10 +14,13 @@
 
 namespace tutti::executor {
 
-// The server's end. What finds no room waits here. Not thread-safe.
+// The server's end. What finds no room waits here, as does all before there is an executor. Not thread-safe.
 class DispatchWriter {
  public:
-  explicit DispatchWriter(Exchange* exchange) : exchange_(exchange) {}
+  explicit DispatchWriter(Exchange* exchange = nullptr) : exchange_(exchange) {}
+
+  // Of a new executor.
+  void Connect(Exchange* exchange) { exchange_ = exchange; }
 
   // `head.bytes` is set here. Published with Publish.
   template <typename Body>
@@ -47,7 +50,7 @@ class DispatchWriter {
   uint8_t* Room(uint32_t bytes);
   uint64_t FreeBytes();
 
-  Exchange* const exchange_;
+  Exchange* exchange_;
   uint64_t tail_ = 0;
   uint64_t published_ = 0;
   uint64_t head_ = 0;

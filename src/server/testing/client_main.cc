@@ -2,6 +2,7 @@
 // told. Exit status 0: everything was as it should be.
 //
 //   work ROUNDS   a bit of everything, ROUNDS times
+//   memory ROUNDS   allocates and frees, ROUNDS times, and touches nothing
 //   hello         says nothing and ends (its connection closes without a Hello)
 #include <unistd.h>
 
@@ -38,6 +39,22 @@ class Client {
     std::vector<std::thread> threads;
     for (uint32_t t = 0; t < 2; ++t) threads.emplace_back([=, this] { UseStream(1 + t, rounds); });
     for (auto& thread : threads) thread.join();
+  }
+
+  void UseMemory(int rounds) {
+    auto& ring = connection_.producer();
+    ring.Submit(RecordKind::kStreamCreate, 1, wire::StreamCreateBody{.device = 0, .context = 1});
+    for (int round = 0; round < rounds; ++round) {
+      constexpr uint64_t kBytes = 1 << 20;
+      const auto memory =
+          connection_.replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = kBytes, .alignment = 256});
+      EXPECT(memory.status == 0);
+      const wire::FillBody fill{
+          .destination = memory.value[0], .width = kBytes, .height = 1, .pitch = 0, .value = 1, .element_bytes = 1};
+      const uint64_t ticket = ring.Submit(RecordKind::kFill, 1, fill);
+      EXPECT(connection_.waiter().Wait(1, ticket) == 0);
+      ring.Submit(RecordKind::kFree, 0, wire::FreeBody{.address = memory.value[0]});
+    }
   }
 
  private:
@@ -111,7 +128,12 @@ int Run(const std::string& mode, int rounds) {
     std::fprintf(stderr, "client %d: %s\n", getpid(), connection.error().text.c_str());
     return 2;
   }
-  Client(**connection).Work(rounds);
+  Client client(**connection);
+  if (mode == "memory") {
+    client.UseMemory(rounds);
+  } else {
+    client.Work(rounds);
+  }
   return 0;
 }
 

@@ -49,7 +49,9 @@ std::string ProgramOfThisBuild(const std::string& name) {
 ServerProcess::ServerProcess(std::vector<std::string> more_arguments, int open_files) {
   auto sockets = os::SocketPair().value();
   const std::string server = ProgramOfThisBuild("bin/tutti-server");
-  std::vector<std::string> arguments = {server, "--daemon-socket-fd", "3", "--device", "null"};
+  std::vector<std::string> arguments = {server, "--daemon-socket-fd", "3"};
+  if (std::ranges::find(more_arguments, "--device") == more_arguments.end())
+    arguments.insert(arguments.end(), {"--device", "null"});
   arguments.insert(arguments.end(), more_arguments.begin(), more_arguments.end());
   std::string program = server;
   if (open_files != 0) {

@@ -1,4 +1,4 @@
-// For tests: a real tutti-server on the null device, with this process in the daemon's place.
+// For tests: a real tutti-server, on the null device unless they name another, with this process in the daemon's place.
 #pragma once
 
 #include <sys/types.h>

@@ -1,0 +1,39 @@
+// A thread of one Space for what waits for its executor, so that the threads that serve all clients do not.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+
+namespace tutti::device::gpu {
+
+// Thread-safe.
+class Aside {
+ public:
+  Aside() = default;
+  // Drops what has not begun, and waits for what has.
+  ~Aside();
+
+  // Once, before the first Post. Fails if the system has no room for a thread.
+  Status Start();
+  // Has the thread run it, behind what it has been given before.
+  void Post(std::function<void()> work);
+  // Waits until all that it has been given so far is done. Not on that thread.
+  void Wait();
+
+ private:
+  void Run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;
+  uint64_t posted_ = 0, done_ = 0;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tutti::device::gpu
