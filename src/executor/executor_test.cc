@@ -221,7 +221,8 @@ class RingTest : public testing::Test {
 TEST_F(RingTest, RecordsComeInTheirOrderAlsoAroundTheEnd) {
   uint8_t next = 0;
   for (int round = 0; round < 200; ++round) {
-    for (int i = 0; i < 7; ++i) Add(static_cast<size_t>(1000 + 4321 * i), static_cast<uint8_t>(round * 7 + i));
+    for (int i = 0; i < 7; ++i)
+      Add(1000 + (size_t{4321} * static_cast<size_t>(i)), static_cast<uint8_t>(round * 7 + i));
     writer_.Publish();
     for (int i = 0; i < 7; ++i) ASSERT_EQ(Take(), next++);
   }

@@ -1,8 +1,8 @@
 // A client's Space on a GPU: its executor, memory, modules and streams.
 //
 // One lock guards the streams; it is held for the submission or completion of a record, and never while something is
-// waited for: the pilot (Harvest) serves all clients. What waits for the executor (memory, modules) is called on threads
-// that may wait, or is done aside: that it comes at all, and releases.
+// waited for: the pilot (Harvest) serves all clients. What waits for the executor (memory, modules) is called on
+// threads that may wait, or is done aside: that it comes at all, and releases.
 //
 // What cannot be done on a GPU yet is refused with NOT_SUPPORTED and the reason (docs/reference/compatibility.md).
 #pragma once

@@ -58,8 +58,8 @@ class GpuSpaceTest : public testing::Test {
   // Whether a kernel of a new module adds to memory of zeros.
   static bool Computes(Client& client) {
     const uint64_t counter = client.Allocate(sizeof(uint32_t));
-    const auto module = client.space().LoadModule(
-        0, {reinterpret_cast<const uint8_t*>(cts::kAdd.data()), cts::kAdd.size()});
+    const auto module =
+        client.space().LoadModule(0, {reinterpret_cast<const uint8_t*>(cts::kAdd.data()), cts::kAdd.size()});
     if (!module) return false;
     const uint32_t block[3] = {64, 1, 1};
     const auto kernel = client.space().Prepare(module->id, 0, block);
@@ -107,9 +107,8 @@ TEST_F(GpuSpaceTest, AnExecutorThatHangsHoldsUpItsClientAlone) {
   ASSERT_TRUE(
       client.space().Fill(1, behind, {.destination = hangs.address, .width = 64, .height = 1, .element_bytes = 1}));
   std::atomic<bool> allocated{false};
-  std::thread waits([&] {
-    allocated = client.space().Allocate(0, wire::MemoryKind::kDevice, 4 * kMiB, 0).has_value();
-  });
+  std::thread waits(
+      [&] { allocated = client.space().Allocate(0, wire::MemoryKind::kDevice, 4 * kMiB, 0).has_value(); });
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(Computes(*other.client));
   EXPECT_FALSE(allocated);
   EXPECT_FALSE(client.sink().IsDone(1, behind));
