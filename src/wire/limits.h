@@ -36,7 +36,7 @@ inline constexpr uint64_t kLeastWindows = 48;  // of 8 GiB: tests need few large
 #else
 inline constexpr uint64_t kWindowArenaBase = 0x2000'0000'0000;
 inline constexpr uint64_t kWindowArenaEnd = 0x5000'0000'0000;
-inline constexpr uint64_t kLeastWindows = 1024;
+inline constexpr uint64_t kLeastWindows = 64;  // more than clients of MPS; smaller devices have far more
 #endif
 
 }  // namespace tutti::wire

@@ -138,19 +138,20 @@ std::unique_ptr<Backend> CreateCpuBackend(const CpuSettings& settings, std::shar
   return std::make_unique<CpuBackend>(settings, std::move(source));
 }
 
-// Four times the memory: a part is for reserved addresses, and with twice the memory in the others fragmentation in a
-// long life does not matter. But enough windows must fit into the arena.
+// Twice the devices' memory or more in the host part, where managed memory lies, and in the device part, so that one
+// program can have all of it however fragmented. And as many addresses to reserve as PyTorch's expandable segments
+// take: 9/8 of a device for each of its pools. Less only where windows would be too few.
 wire::WindowShape WindowOf(const CpuSettings& settings) {
   constexpr uint64_t kLeast = 32ull << 30;
-  const uint64_t most = std::bit_floor((wire::kWindowArenaEnd - wire::kWindowArenaBase) / wire::kLeastWindows);
-  const uint64_t wanted = std::bit_ceil(4 * settings.devices * settings.memory_bytes);
-  constexpr uint64_t kHostShare = 4, kConstantsShare = 16;
-  const uint64_t bytes = std::min(std::max(wanted, kLeast), most);
-  const uint64_t half = (bytes - bytes / kHostShare - bytes / kConstantsShare) / 2;
+  constexpr uint64_t kMost = std::bit_floor((wire::kWindowArenaEnd - wire::kWindowArenaBase) / wire::kLeastWindows);
+  const uint64_t memory = settings.devices * std::min(settings.memory_bytes, kMost);
+  const uint64_t bytes = std::clamp(std::bit_ceil(8 * std::min(memory, kMost)), std::min(kLeast, kMost), kMost);
+  const uint64_t part = bytes / 16;
+  constexpr uint64_t kHostParts = 4, kDeviceParts = 4, kReservedParts = 7;  // one is left for constants
   return {.bytes = bytes,
-          .host_bytes = bytes / kHostShare,
-          .device_bytes = half,
-          .reserved_bytes = half,
+          .host_bytes = kHostParts * part,
+          .device_bytes = kDeviceParts * part,
+          .reserved_bytes = kReservedParts * part,
           .device_part_reachable = settings.device_part_reachable};
 }
 

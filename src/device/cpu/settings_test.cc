@@ -95,5 +95,17 @@ TEST(WindowOf, ManyWindowsFitIntoTheArena) {
   }
 }
 
+TEST(WindowOf, OneProgramCanHaveAllOfTheDevicesMemoryAndReserveMore) {
+  for (const uint64_t gib : {1ull, 11ull, 12ull, 31ull}) {
+    const uint64_t all = 2 * gib << 30;
+    const wire::WindowShape shape = WindowOf({.devices = 2, .sms = 1, .memory_bytes = gib << 30});
+    EXPECT_TRUE(shape.IsSound());
+    EXPECT_GE(shape.host_bytes, 2 * all);
+    EXPECT_GE(shape.device_bytes, 2 * all);
+    EXPECT_GE(shape.reserved_bytes, 2 * (all + all / 8));
+    EXPECT_GT(shape.bytes, shape.constants_begin());
+  }
+}
+
 }  // namespace
 }  // namespace tutti::device::cpu
