@@ -27,7 +27,7 @@ bool WorkerPool::Add(uint32_t client, std::function<void()> task) {
   Queue& queue = queues_[client];
   if (queue.tasks.size() >= kMaxWaiting) return false;
   queue.tasks.push_back(std::move(task));
-  if (Runnable() > idle_ && threads_.size() < (queue.running == 0 ? kMostThreads : max_threads_)) {
+  if (Runnable() > idle_ && (queue.running == 0 || threads_.size() < max_threads_)) {
     StartThread();
     if (threads_.empty()) {
       queues_.erase(client);

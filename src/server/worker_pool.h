@@ -1,7 +1,7 @@
-// Threads for tasks that may take seconds: loading modules, preparing kernels, resets, tearing down a dead client's
-// space. Fair between clients: tasks are taken round-robin over clients, no client has more than kPerClient running,
-// and if others occupy all threads, a client with none running gets an extra thread, which ends when there is nothing
-// to do.
+// Threads for tasks that may take seconds (loading modules, preparing kernels, resets, tearing down a dead client's
+// space), or as long as their client's executor likes. Fair between clients: tasks are taken round-robin over clients,
+// no client has more than kPerClient running, and if others occupy all threads, a client with none running gets an
+// extra thread, which ends when there is nothing to do.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,6 @@ class WorkerPool {
  public:
   static constexpr uint32_t kPerClient = 2;
   static constexpr size_t kMaxWaiting = 1024;  // tasks per client
-  static constexpr size_t kMostThreads = 64;  // including extra ones
 
   WorkerPool(std::string name, uint32_t max_threads);
   ~WorkerPool();

@@ -53,9 +53,10 @@ TEST(WorkerPool, WhoseTasksTakeLongHoldsUpNobodyElse) {
   std::atomic<int> done{0};
   WorkerPool pool("test", 2);  // waits for its tasks
   for (uint32_t i = 0; i < WorkerPool::kPerClient + 1; ++i) ASSERT_TRUE(pool.Add(0, [&] { slow(); }));
-  for (const uint32_t client : {1, 2, 3}) ASSERT_TRUE(pool.Add(client, [&] { slow(); }));
-  slow.AwaitRunning(WorkerPool::kPerClient + 3);
-  for (const uint32_t client : {77, 78}) ASSERT_TRUE(pool.Add(client, [&] { ++done; }));
+  constexpr uint32_t kOthers = 100;
+  for (uint32_t client = 1; client <= kOthers; ++client) ASSERT_TRUE(pool.Add(client, [&] { slow(); }));
+  slow.AwaitRunning(WorkerPool::kPerClient + kOthers);
+  for (const uint32_t client : {kOthers + 1, kOthers + 2}) ASSERT_TRUE(pool.Add(client, [&] { ++done; }));
   while (done < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // while all of theirs run
   slow.End();
 }

@@ -1,6 +1,7 @@
 #include "device/gpu/executor_link.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,10 +14,6 @@
 
 namespace tutti::device::gpu {
 namespace {
-
-constexpr int kStartMs = 60'000;
-constexpr int kAnswerMs = 20'000;
-constexpr int kLoadMs = 300'000;  // the driver may compile
 
 // Limits that others divide by, or index with.
 Status PutRight(wire::DeviceInfo* device) {
@@ -54,7 +51,7 @@ ExecutorLink::~ExecutorLink() {
 }
 
 Status ExecutorLink::AwaitHello() {
-  TUTTI_ASSIGN(const os::Message message, os::Receive(socket_.get(), kStartMs));
+  TUTTI_ASSIGN(const os::Message message, os::Receive(socket_.get(), kStartTimeoutMs));
   if (message.bytes.empty()) return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY, "an executor has ended as it started");
   TUTTI_ASSIGN(const executor::Hello hello, executor::ParseHello(message.bytes));
   if (hello.status != 0) return Fail(hello.status, hello.text);
@@ -62,7 +59,7 @@ Status ExecutorLink::AwaitHello() {
   return PutRight(&device_);
 }
 
-Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, int file) {
+Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, int file, int timeout_ms) {
   const auto lost = [this](const std::string& why) {
     Kill();
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor " + why);
@@ -73,8 +70,7 @@ Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, 
   if (const auto sent = os::Send(socket_.get(), executor::Serialize(request), {fds, file >= 0 ? size_t{1} : size_t{0}});
       !sent)
     return lost("does not take requests: " + sent.error().text);
-  const bool loads = request.kind == executor::RequestKind::kLoadModule;
-  auto message = os::Receive(socket_.get(), loads ? kLoadMs : kAnswerMs);
+  auto message = os::Receive(socket_.get(), timeout_ms);
   if (!message) return lost("does not answer: " + message.error().text);
   if (message->bytes.empty()) return lost("has ended");
   auto answer = executor::ParseAnswer(message->bytes);
@@ -87,6 +83,7 @@ void ExecutorLink::Kill() {
   std::lock_guard lock(ended_mutex_);
   ended_.store(true, std::memory_order_release);
   lifeline_.Reset();  // upon which the kernel kills it
+  shutdown(socket_.get(), SHUT_RDWR);  // nobody waits for the answers of one that does not die
 }
 
 bool ExecutorLink::HasEnded() const { return ended_.load(std::memory_order_acquire) || os::HungUp(socket_.get()); }

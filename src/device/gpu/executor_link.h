@@ -24,6 +24,8 @@ namespace tutti::device::gpu {
 
 class ExecutorLink {
  public:
+  static constexpr int kStartTimeoutMs = 60'000;  // for what it does before it has a client
+
   // The spawner's first program is the executor (ProgramOf). `bell`: an eventfd that it writes when the server sleeps.
   // Fails, with the reason, if it has no device.
   static Result<std::unique_ptr<ExecutorLink>> Start(std::shared_ptr<os::Spawner> spawner, int bell);
@@ -36,14 +38,15 @@ class ExecutorLink {
   pid_t pid() const { return pid_; }
   int socket() const { return socket_.get(); }
 
-  // Asks, and waits. Thread-safe.
+  // Asks, and waits until it answers, has ended or is killed: without a timeout however long that takes, since drivers
+  // compile, and wait for running kernels. Thread-safe.
   struct Reply {
     executor::Answer answer;
     os::Fd file;
   };
-  Result<Reply> Ask(const executor::Request& request, int file = -1);
+  Result<Reply> Ask(const executor::Request& request, int file = -1, int timeout_ms = -1);
 
-  // Has it killed. Does not wait. Thread-safe.
+  // Has it killed, and whoever asks it go on. Does not wait. Thread-safe.
   void Kill();
   // It has ended, or is to.
   bool HasEnded() const;

@@ -37,7 +37,7 @@ Result<uint64_t> Open(ExecutorLink& executor, const wire::WindowShape& shape, ui
                                                                .address = wish,
                                                                .bytes = shape.device_bytes,
                                                                .host_bytes = shape.host_bytes},
-                                                              file));
+                                                              file, ExecutorLink::kStartTimeoutMs));
   const uint64_t base = opened.answer.value;
   constexpr uint64_t kLeast = 1ull << 32, kMost = 1ull << 47;  // where no program has anything of its own
   if (base >= kLeast && base % kSlabBytes == 0 && InRange(base, shape.bytes, kMost)) return base;
