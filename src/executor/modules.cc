@@ -4,35 +4,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
-#include "image/ptx_selection.h"
-#include "ptx/parser.h"
+#include "executor/image_facts.h"
 
 namespace tutti::executor {
 namespace {
 
 using namespace cuda;
 
-constexpr uint32_t kSharedWithoutAsking = 48 << 10;
+constexpr uint32_t kPortableCluster = 8;  // blocks
 constexpr size_t kLogBytes = 16 << 10;
 constexpr uint32_t kMostParameters = 4096;  // of a kernel; its buffer has less than 32 KiB
-
-// Of the variables that a program can name. The vendor's driver finds them by their names only.
-std::set<std::string> VariableNames(std::span<const uint8_t> image) {
-  std::set<std::string> names;
-  const auto texts = image::SelectPtx(image);
-  if (!texts) return names;
-  for (const image::PtxText& text : *texts) {
-    const auto parsed = ptx::Parse(text.text);
-    if (!parsed) continue;
-    for (const ptx::Variable& variable : parsed->variables) {
-      if (variable.space == ptx::StateSpace::kGlobal || variable.space == ptx::StateSpace::kConst)
-        names.insert(variable.name);
-    }
-  }
-  return names;
-}
 
 }  // namespace
 
@@ -66,16 +48,33 @@ tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, std::span<co
   unsigned count = 0;
   TUTTI_TRY(vendor_.Check(vendor_.cuModuleGetFunctionCount(&count, module.handle), "cuModuleGetFunctionCount"));
   std::vector<CUfunction> functions(count);
-  TUTTI_TRY(vendor_.Check(vendor_.cuModuleEnumerateFunctions(functions.data(), count, module.handle),
-                          "cuModuleEnumerateFunctions"));
+  if (count != 0) {
+    TUTTI_TRY(vendor_.Check(vendor_.cuModuleEnumerateFunctions(functions.data(), count, module.handle),
+                            "cuModuleEnumerateFunctions"));
+  }
+  const ImageFacts facts = FactsOf(image);
   module::ModuleInfo info;
   for (const CUfunction function : functions) {
     TUTTI_ASSIGN(module::KernelInfo kernel, Describe(function));
+    if (const auto found = facts.kernels.find(kernel.name); found != facts.kernels.end()) {
+      const module::KernelInfo& rules = found->second;
+      std::ranges::copy(rules.required_block, kernel.required_block);
+      std::ranges::copy(rules.required_cluster, kernel.required_cluster);
+      kernel.max_cluster = rules.max_cluster;
+      kernel.cluster_must_be_set |= rules.cluster_must_be_set;
+    }
     info.kernels.push_back(std::move(kernel));
-    module.kernels.push_back({function, 0});
+    module.kernels.push_back(
+        {function, Attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), kPortableCluster});
   }
-  TUTTI_TRY(AddVariables(module, image, &info));
+  AddVariables(module, facts, &info);
   return info;
+}
+
+uint32_t Modules::Attribute(CUfunction function, CUfunction_attribute number) const {
+  int value = 0;
+  const bool known = vendor_.cuFuncGetAttribute(&value, number, function) == CUDA_SUCCESS;
+  return known ? static_cast<uint32_t>(std::max(value, 0)) : 0;
 }
 
 tutti::Result<module::KernelInfo> Modules::Describe(CUfunction function) const {
@@ -89,10 +88,7 @@ tutti::Result<module::KernelInfo> Modules::Describe(CUfunction function) const {
     kernel.params.push_back({.offset = static_cast<uint32_t>(offset), .bytes = static_cast<uint32_t>(bytes)});
     kernel.param_bytes = std::max(kernel.param_bytes, static_cast<uint32_t>(offset + bytes));
   }
-  const auto attribute = [&](CUfunction_attribute number) {
-    int value = 0;
-    return vendor_.cuFuncGetAttribute(&value, number, function) == CUDA_SUCCESS ? static_cast<uint32_t>(value) : 0u;
-  };
+  const auto attribute = [&](CUfunction_attribute number) { return Attribute(function, number); };
   kernel.max_threads = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   kernel.static_shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   kernel.const_bytes = attribute(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
@@ -100,19 +96,22 @@ tutti::Result<module::KernelInfo> Modules::Describe(CUfunction function) const {
   kernel.registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
   kernel.ptx_version = attribute(CU_FUNC_ATTRIBUTE_PTX_VERSION);
   kernel.binary_version = attribute(CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+  kernel.cluster_must_be_set = attribute(CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET) != 0;
+  for (int i = 0; i < 3; ++i)
+    kernel.required_cluster[i] =
+        attribute(static_cast<CUfunction_attribute>(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i));
   return kernel;
 }
 
-Status Modules::AddVariables(const Module& module, std::span<const uint8_t> image, module::ModuleInfo* info) const {
-  for (const std::string& name : VariableNames(image)) {
+void Modules::AddVariables(const Module& module, const ImageFacts& facts, module::ModuleInfo* info) const {
+  for (const auto& [name, is_managed] : facts.variables) {
     CUdeviceptr address = 0;
     size_t bytes = 0;
     if (vendor_.cuModuleGetGlobal_v2(&address, &bytes, module.handle, name.c_str()) != CUDA_SUCCESS || bytes == 0)
       continue;
-    info->variables.push_back({.name = name, .address = address, .bytes = bytes});
+    info->variables.push_back({.name = name, .address = address, .bytes = bytes, .is_managed = is_managed});
     info->memory.push_back({.address = address, .bytes = bytes});
   }
-  return {};
 }
 
 Status Modules::Unload(uint32_t number) {
@@ -124,24 +123,32 @@ Status Modules::Unload(uint32_t number) {
   return vendor_.Check(vendor_.cuModuleUnload(handle), "cuModuleUnload");
 }
 
-tutti::Result<CUfunction> Modules::Find(uint32_t number, uint32_t kernel, uint32_t dynamic_shared_bytes) {
+// The client has checked that its program allowed as much.
+tutti::Result<CUfunction> Modules::Find(uint32_t number, uint32_t kernel, uint32_t dynamic_shared_bytes,
+                                        uint32_t cluster_blocks) {
   std::lock_guard lock(mutex_);
   const auto found = modules_.find(number);
   if (found == modules_.end() || kernel >= found->second.kernels.size())
     return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} has no kernel {}", number, kernel));
   Kernel& wanted = found->second.kernels[kernel];
-  if (dynamic_shared_bytes > kSharedWithoutAsking && dynamic_shared_bytes > wanted.dynamic_shared_bytes) {
-    TUTTI_TRY(vendor_.Check(vendor_.cuFuncSetAttribute(wanted.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                       static_cast<int>(dynamic_shared_bytes)),
-                            "cuFuncSetAttribute"));
-    wanted.dynamic_shared_bytes = dynamic_shared_bytes;
+  const auto allow = [&](CUfunction_attribute attribute, uint32_t value) {
+    return vendor_.Check(vendor_.cuFuncSetAttribute(wanted.function, attribute, static_cast<int>(value)),
+                         "cuFuncSetAttribute");
+  };
+  if (dynamic_shared_bytes > wanted.most_dynamic_shared_bytes) {
+    TUTTI_TRY(allow(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic_shared_bytes));
+    wanted.most_dynamic_shared_bytes = dynamic_shared_bytes;
+  }
+  if (cluster_blocks > wanted.most_cluster_blocks) {
+    TUTTI_TRY(allow(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+    wanted.most_cluster_blocks = ~0u;
   }
   return wanted.function;
 }
 
 tutti::Result<uint32_t> Modules::BlocksPerSm(uint32_t number, uint32_t kernel, uint32_t block_threads,
                                              uint32_t dynamic_shared_bytes) {
-  TUTTI_ASSIGN(const CUfunction function, Find(number, kernel, dynamic_shared_bytes));
+  TUTTI_ASSIGN(const CUfunction function, Find(number, kernel, dynamic_shared_bytes, 1));
   int blocks = 0;
   TUTTI_TRY(vendor_.Check(vendor_.cuOccupancyMaxActiveBlocksPerMultiprocessor(
                               &blocks, function, static_cast<int>(block_threads), dynamic_shared_bytes),

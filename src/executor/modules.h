@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "executor/image_facts.h"
 #include "executor/vendor.h"
 #include "module/module_info.h"
 
@@ -28,13 +29,16 @@ class Modules {
   Status Unload(uint32_t number);
   Result<uint32_t> BlocksPerSm(uint32_t number, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
 
-  // With room for so much dynamic shared memory.
-  Result<cuda::CUfunction> Find(uint32_t number, uint32_t kernel, uint32_t dynamic_shared_bytes);
+  // Allowed to have so much dynamic shared memory, and such clusters.
+  Result<cuda::CUfunction> Find(uint32_t number, uint32_t kernel, uint32_t dynamic_shared_bytes,
+                                uint32_t cluster_blocks);
 
  private:
   struct Kernel {
     cuda::CUfunction function;
-    uint32_t dynamic_shared_bytes;  // that it has been given room for
+    // What the driver lets it have.
+    uint32_t most_dynamic_shared_bytes;
+    uint32_t most_cluster_blocks;
   };
   struct Module {
     cuda::CUmodule handle = nullptr;
@@ -42,7 +46,8 @@ class Modules {
   };
   Result<module::ModuleInfo> Describe(Module& module, std::span<const uint8_t> image);
   Result<module::KernelInfo> Describe(cuda::CUfunction function) const;
-  Status AddVariables(const Module& module, std::span<const uint8_t> image, module::ModuleInfo* info) const;
+  uint32_t Attribute(cuda::CUfunction function, cuda::CUfunction_attribute number) const;  // 0: not known
+  void AddVariables(const Module& module, const ImageFacts& facts, module::ModuleInfo* info) const;
 
   const Vendor& vendor_;
   std::mutex mutex_;

@@ -113,14 +113,16 @@ Status Submitter::OpenStream(uint32_t number, const OpenStreamDispatch& open) {
 }
 
 Status Submitter::Launch(CUstream stream, const LaunchDispatch& launch, std::span<const uint8_t> arguments) {
-  TUTTI_ASSIGN(const CUfunction function, modules_->Find(launch.module, launch.kernel, launch.dynamic_shared_bytes));
+  const uint32_t cluster_blocks = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
+  TUTTI_ASSIGN(const CUfunction function,
+               modules_->Find(launch.module, launch.kernel, launch.dynamic_shared_bytes, cluster_blocks));
   CUlaunchAttribute attributes[2] = {};
   unsigned count = 0;
   if (launch.cooperative != 0) {
     attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     attributes[count++].value.number = 1;
   }
-  if (launch.cluster[0] != 1 || launch.cluster[1] != 1 || launch.cluster[2] != 1) {
+  if (cluster_blocks != 1) {
     attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     attributes[count++].value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
   }

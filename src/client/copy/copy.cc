@@ -53,12 +53,12 @@ bool IsRegistered(const CopySide& side, const CopyShape& shape) {
 }
 
 int CopyAsynchronously(Stream& stream, const CopyRequest& request, CopyMode mode) {
-  const bool from_window = Attachment::Get().InWindow(request.source.address);
-  const bool to_window = Attachment::Get().InWindow(request.destination.address);
-  const bool from_registered = !from_window && IsRegistered(request.source, request.shape);
-  const bool to_registered = !to_window && IsRegistered(request.destination, request.shape);
+  const bool from_device = Attachment::Get().OnDevice(request.source.address);
+  const bool to_device = Attachment::Get().OnDevice(request.destination.address);
+  const bool from_registered = !from_device && IsRegistered(request.source, request.shape);
+  const bool to_registered = !to_device && IsRegistered(request.destination, request.shape);
   const bool reached = ReachesBoth(request);
-  if ((from_window || from_registered) && (to_window || to_registered)) {
+  if ((from_device || from_registered) && (to_device || to_registered)) {
     if (request.shape.bytes() <= kInlineBytes && reached && stream.Settled()) {
       CopyHere(request);
       return cuda::CUDA_SUCCESS;
@@ -72,7 +72,7 @@ int CopyAsynchronously(Stream& stream, const CopyRequest& request, CopyMode mode
     SubmitCopy(stream, request);
     return cuda::CUDA_SUCCESS;
   }
-  if (!to_window || request.shape.bytes() > kStagedBytes) return CopyAfterWaiting(stream, request);
+  if (!to_device || request.shape.bytes() > kStagedBytes) return CopyAfterWaiting(stream, request);
   return reached && stream.Settled() ? CopyAfterWaiting(stream, request) : CopyThroughScratch(stream, request);
 }
 
@@ -129,7 +129,7 @@ int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "copy or memset at {:#x}, {} bytes x {} x {}: no memory lies there",
                     side.address, shape.row_bytes, shape.rows, shape.planes);
   }
-  if (!Attachment::Get().InWindow(side.address)) {
+  if (!Attachment::Get().OnDevice(side.address)) {
     if (kind != SideKind::kDevice) return cuda::CUDA_SUCCESS;
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{:#x} is passed as device memory, but no device memory lies there",
                     side.address);

@@ -23,7 +23,7 @@ void AwaitCopies(const Allocation& freed) { HostCopies::Get().Await(freed.addres
 }  // namespace
 
 int RegisterHost(Context& context, uint64_t address, uint64_t bytes, unsigned flags) {
-  if (address == 0 || bytes == 0 || !CheckedAdd(address, bytes) || Attachment::Get().InWindow(address))
+  if (address == 0 || bytes == 0 || !CheckedAdd(address, bytes) || Attachment::Get().OnDevice(address))
     return cuda::CUDA_ERROR_INVALID_VALUE;
   if ((flags & cuda::CU_MEMHOSTREGISTER_DEVICEMAP) != 0)
     return NotForKernels("cuMemHostRegister with DEVICEMAP (cudaHostRegisterMapped)", address);

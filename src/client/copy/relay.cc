@@ -19,7 +19,7 @@ constexpr size_t kBlocks = 4;
 // Of a copy that waits for its stream: a host call per piece, so they are larger.
 constexpr uint64_t kPieceInStreamBytes = 4u << 20;
 
-bool InWindow(const CopySide& side) { return Attachment::Get().InWindow(side.address); }
+bool OnDevice(const CopySide& side) { return Attachment::Get().OnDevice(side.address); }
 
 CopySide Packed(uint64_t address, const CopyShape& shape) {
   return {address, shape.row_bytes, shape.row_bytes * shape.rows};
@@ -136,13 +136,13 @@ std::optional<CopyRequest> Pieces::Next() {
 }
 
 int Relay(Stream& stream, const CopyRequest& request) {
-  if (InWindow(request.source) && InWindow(request.destination)) {
+  if (OnDevice(request.source) && OnDevice(request.destination)) {
     SubmitCopy(stream, request);
     return 0;
   }
   Blocks blocks(stream);
   if (!blocks.Take(request.shape.bytes())) return cuda::CUDA_ERROR_OUT_OF_MEMORY;
-  return InWindow(request.destination) ? HostToDevice(stream, request, blocks) : DeviceToHost(stream, request, blocks);
+  return OnDevice(request.destination) ? HostToDevice(stream, request, blocks) : DeviceToHost(stream, request, blocks);
 }
 
 // All pieces use one block: the stream does them one after the other.
@@ -154,7 +154,7 @@ int CopyInStream(Stream& stream, const CopyRequest& request) {
   Pieces pieces(request, kPieceInStreamBytes);
   for (auto piece = pieces.Next(); piece && status == 0; piece = pieces.Next()) {
     const CopySide staged = Packed(block->address, piece->shape);
-    if (InWindow(request.destination)) {
+    if (OnDevice(request.destination)) {
       status = HostCopies::Get().Submit(stream, To(staged, *piece));
       if (status == 0) SubmitCopy(stream, From(staged, *piece));
     } else {

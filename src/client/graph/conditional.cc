@@ -77,7 +77,7 @@ class BodyCheck {
     const CopyRequest& request = work.request;
     if (request.shape.empty()) return CUDA_SUCCESS;
     for (const CopySide& side : {request.destination, request.source}) {
-      if (!Attachment::Get().InWindow(side.address)) {
+      if (!Attachment::Get().OnDevice(side.address)) {
         return Complain(
             CUDA_ERROR_INVALID_VALUE,
             "the body of a conditional node copies host memory at {:#x}: use pinned memory (cuMemHostAlloc)",

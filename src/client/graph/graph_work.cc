@@ -32,7 +32,7 @@ int RunWork(const KernelWork& work, Stream& stream) {
 int RunWork(const CopyWork& work, Stream& stream) {
   const CopyRequest& request = work.request;
   if (request.shape.empty()) return CUDA_SUCCESS;
-  if (Attachment::Get().InWindow(request.source.address) && Attachment::Get().InWindow(request.destination.address))
+  if (Attachment::Get().OnDevice(request.source.address) && Attachment::Get().OnDevice(request.destination.address))
     return Copy(stream, request, CopyMode::kAsynchronous);
   return CopyInStream(stream, request);
 }

@@ -88,12 +88,28 @@ Answer<Loaded> LoadOn(const Device& device, std::span<const uint8_t> image, cons
   return std::move(*loaded);
 }
 
-// A GPU's driver has a module's variables at addresses of its own, which copies do not know yet: they are not found.
-void LeaveOutForeignVariables(module::ModuleInfo* info) {
+// A GPU's driver has a module's variables at addresses of its own. Those that cannot be used are not found.
+void TakeForeignVariables(module::ModuleInfo* info, const void* where) {
   const Attachment& attachment = Attachment::Get();
-  const auto is_foreign = [&attachment](const auto& range) { return !attachment.InWindow(range.address, range.bytes); };
-  std::erase_if(info->variables, is_foreign);
-  std::erase_if(info->memory, is_foreign);
+  std::erase_if(info->variables, [&](const module::VariableInfo& variable) {
+    if (attachment.InWindow(variable.address, variable.bytes)) return false;
+    if (!variable.is_managed && ForeignMemory::Get().Take(variable.address, variable.bytes)) return false;
+    const std::string origin = OriginOf(where);
+    log::Error("the variable {}{}{} is not found: {}", variable.name, origin.empty() ? "" : " of ", origin,
+               variable.is_managed ? "managed variables are not supported on a GPU yet (cudaMallocManaged is)"
+                                   : "the GPU's driver has it where the program has other memory");
+    return true;
+  });
+  std::erase_if(info->memory, [&](const module::MemoryRange& range) {
+    return !attachment.InWindow(range.address, range.bytes) && !ForeignMemory::Holds(range.address);
+  });
+}
+
+void GiveForeignVariables(const module::ModuleInfo& info) {
+  for (const module::VariableInfo& variable : info.variables) {
+    if (!Attachment::Get().InWindow(variable.address, variable.bytes))
+      ForeignMemory::Get().Give(variable.address, variable.bytes);
+  }
 }
 
 void Forget(uint32_t module) {
@@ -129,6 +145,7 @@ Module::~Module() {
     TextureReference::Forget(range.address, range.bytes);
     AllocationTable::Get().Take(range.address, [](const Allocation& a) { return a.kind == AllocationKind::kModule; });
   }
+  GiveForeignVariables(info_);
 }
 
 Answer<std::vector<std::string>> Module::KernelNames(const Device& device, std::span<const uint8_t> image,
@@ -144,16 +161,17 @@ Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, c
                              const void* where) {
   Context& context = current.owner();
   CU_ASSIGN_OR_REFUSE(Loaded loaded, LoadOn(context.device(), image, options, where));
-  LeaveOutForeignVariables(&loaded.info);
+  TakeForeignVariables(&loaded.info, where);
   ipc::ClientWindow& window = Attachment::Get().connection().window();
   const bool opened = std::ranges::all_of(loaded.info.memory, [&window](const module::MemoryRange& range) {
-    return window.Open(range.address, range.bytes);
+    return ForeignMemory::Holds(range.address) || window.Open(range.address, range.bytes);
   });
   if (const uint32_t most = options.MostRegisters(); most != 0) {
     for (module::KernelInfo& kernel : loaded.info.kernels) kernel.registers = std::min(kernel.registers, most);
   }
   const uint32_t id = loaded.reply.module;
   if (!opened) {
+    GiveForeignVariables(loaded.info);
     Forget(id);
     return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }

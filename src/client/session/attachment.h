@@ -9,6 +9,7 @@
 #include <atomic>
 #include <memory>
 
+#include "client/session/foreign_memory.h"
 #include "ipc/client_connection.h"
 
 namespace tutti::client {
@@ -52,10 +53,12 @@ class Attachment {
   bool InWindow(uint64_t address, uint64_t bytes = 1) const {
     return bytes <= window_bytes_ && address - window_base_ <= window_bytes_ - bytes;
   }
-  // Whether this process may read and write these bytes itself: all but the window's reserved part, and the device's
-  // where the device does not share it (wire/window_shape.h). The range does not overflow.
+  // Whether the address is the device's, in the window or outside of it.
+  bool OnDevice(uint64_t address) const { return InWindow(address) || ForeignMemory::Holds(address); }
+  // Whether this process may read and write these bytes itself: all but the window's reserved part, the device's where
+  // the device does not share it (wire/window_shape.h), and what the device has elsewhere. The range does not overflow.
   bool Reaches(uint64_t address, uint64_t bytes) const {
-    return address + bytes <= unreached_begin_ || address >= unreached_end_;
+    return (address + bytes <= unreached_begin_ || address >= unreached_end_) && !ForeignMemory::Holds(address);
   }
 
  private:

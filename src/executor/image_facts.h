@@ -1,0 +1,22 @@
+// What a driver does not tell of a module, but its image does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "module/module_info.h"
+
+namespace tutti::executor {
+
+struct ImageFacts {
+  std::map<std::string, bool> variables;  // that a program may name; true: it is managed
+  // The rules of its blocks and clusters (required_block, required_cluster, max_cluster, cluster_must_be_set), of those
+  // kernels of which there is PTX.
+  std::map<std::string, module::KernelInfo> kernels;
+};
+
+ImageFacts FactsOf(std::span<const uint8_t> image);
+
+}  // namespace tutti::executor
