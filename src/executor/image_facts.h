@@ -15,6 +15,7 @@ struct ImageFacts {
   // The rules of its blocks and clusters (required_block, required_cluster, max_cluster, cluster_must_be_set), of those
   // kernels of which there is PTX.
   std::map<std::string, module::KernelInfo> kernels;
+  bool prints = false;  // kernels of it call printf or assert
 };
 
 ImageFacts FactsOf(std::span<const uint8_t> image);

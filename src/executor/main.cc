@@ -31,7 +31,7 @@ constexpr uint64_t kMostImageBytes = 512ull << 20;
 class Requests {
  public:
   Requests(const Vendor& vendor, const Device& device, Modules* modules)
-      : modules_(modules), window_(vendor, device.device) {}
+      : vendor_(vendor), modules_(modules), window_(vendor, device.device) {}
 
   // Until the server closes.
   Status Serve() {
@@ -67,6 +67,9 @@ class Requests {
         TUTTI_ASSIGN(answer->value, window_.ReadWord(request.address, request.bytes));
         return {};
       }
+      case RequestKind::kSetLimit:
+        return vendor_.Check(vendor_.cuCtxSetLimit(static_cast<cuda::CUlimit>(request.limit), request.bytes),
+                             "cuCtxSetLimit");
       case RequestKind::kLoadModule: {
         TUTTI_ASSIGN(const os::Mapping image, os::Mapping::Constant(given.get(), kMostImageBytes));
         TUTTI_ASSIGN(Modules::Loaded loaded, modules_->Load(request.module, {image.data(), image.size()}));
@@ -84,11 +87,12 @@ class Requests {
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "a request of unknown kind");
   }
 
+  const Vendor& vendor_;
   Modules* const modules_;
   Window window_;
 };
 
-Status Run(const std::string& vendor_path) {
+Status Run(const std::string& vendor_path, TextCapture* texts) {
   Hello hello;
   auto vendor = Vendor::Open(vendor_path);
   auto device = vendor ? OpenDevice(*vendor) : std::unexpected(vendor.error());
@@ -103,7 +107,7 @@ Status Run(const std::string& vendor_path) {
 
   TUTTI_ASSIGN(const os::Mapping mapping, os::Mapping::Shared(kExchangeFd, sizeof(Exchange)));
   Modules modules(*vendor);
-  Submitter submitter(*vendor, &modules, reinterpret_cast<Exchange*>(mapping.data()), kBellFd);
+  Submitter submitter(*vendor, &modules, reinterpret_cast<Exchange*>(mapping.data()), kBellFd, texts);
   os::StartThread("submit", [&] {
     if (vendor->cuCtxSetCurrent(device->context) == cuda::CUDA_SUCCESS) submitter.Run();
   }).detach();
@@ -125,7 +129,8 @@ int main(int argc, char** argv) {
   if (const auto status = line.Parse(argc, argv)) return *status;
   tutti::os::EndWith(tutti::executor::kLifelineFd);
   signal(SIGPIPE, SIG_IGN);
-  const auto run = tutti::executor::Run(vendor);
-  if (!run) std::fprintf(stderr, "tutti-executor: %s\n", run.error().text.c_str());
+  auto texts = tutti::executor::TextCapture::Start();
+  const auto run = texts ? tutti::executor::Run(vendor, &*texts) : std::unexpected(texts.error());
+  if (!run) dprintf(texts ? texts->messages() : STDERR_FILENO, "tutti-executor: %s\n", run.error().text.c_str());
   return run ? 0 : 1;
 }

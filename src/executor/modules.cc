@@ -68,6 +68,7 @@ tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, std::span<co
         {function, Attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), kPortableCluster});
   }
   AddVariables(module, facts, &info);
+  if (facts.prints) prints_.store(true, std::memory_order_relaxed);
   return info;
 }
 

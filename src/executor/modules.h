@@ -1,6 +1,7 @@
 // The modules that an executor has loaded, by the server's numbers.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -29,6 +30,8 @@ class Modules {
   Status Unload(uint32_t number);
   Result<uint32_t> BlocksPerSm(uint32_t number, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
 
+  // Whether one that has been loaded prints.
+  bool prints() const { return prints_.load(std::memory_order_relaxed); }
   // Allowed to have so much dynamic shared memory, and such clusters.
   Result<cuda::CUfunction> Find(uint32_t number, uint32_t kernel, uint32_t dynamic_shared_bytes,
                                 uint32_t cluster_blocks);
@@ -52,6 +55,7 @@ class Modules {
   const Vendor& vendor_;
   std::mutex mutex_;
   std::map<uint32_t, Module> modules_;
+  std::atomic<bool> prints_{false};
 };
 
 }  // namespace tutti::executor

@@ -29,8 +29,14 @@ tutti::Result<Body> BodyOf(std::span<const uint8_t> rest) {
 
 }  // namespace
 
-Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell)
-    : vendor_(vendor), modules_(modules), exchange_(exchange), bell_(bell), reader_(exchange), streams_(kMostStreams) {}
+Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, TextCapture* texts)
+    : vendor_(vendor),
+      modules_(modules),
+      exchange_(exchange),
+      bell_(bell),
+      texts_(texts),
+      reader_(exchange),
+      streams_(kMostStreams) {}
 
 bool Submitter::Step() {
   if (failed_) return false;
@@ -254,6 +260,7 @@ tutti::Result<bool> Submitter::Harvest() {
       const Mark mark = stream.marks.front();
       const CUresult status = vendor_.cuEventQuery(mark.event);
       if (status == CUDA_ERROR_NOT_READY) break;
+      HandOnTexts(mark.event);
       TUTTI_TRY(vendor_.Check(status, "a kernel, copy or fill of the program"));
       exchange_->streams[number].done.store(mark.sequence, std::memory_order_seq_cst);
       events_.push_back(mark.event);
@@ -265,6 +272,13 @@ tutti::Result<bool> Submitter::Harvest() {
     return streams_[number].marks.empty() && streams_[number].marked == streams_[number].issued;
   });
   return found;
+}
+
+// A driver prints what kernels have printed when its process waits for something: here, for what is over.
+void Submitter::HandOnTexts(CUevent behind) {
+  if (texts_ == nullptr || !modules_->prints()) return;
+  vendor_.cuEventSynchronize(behind);
+  texts_->HandOn(exchange_, [this] { WakeServer(); });
 }
 
 void Submitter::FailAll(const Error& error) {

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "executor/modules.h"
 #include "executor/protocol/dispatch_queue.h"
+#include "executor/text_capture.h"
 #include "executor/vendor.h"
 
 namespace tutti::executor {
@@ -20,8 +21,8 @@ namespace tutti::executor {
 // Of one thread, in which the context is current.
 class Submitter {
  public:
-  // `bell`: the server's eventfd.
-  Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell);
+  // `bell`: the server's eventfd. `texts`: null: what kernels print stays where it is.
+  Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, TextCapture* texts = nullptr);
 
   // Takes a burst of records, and looks what is done. True if something was, either way.
   bool Step();
@@ -53,6 +54,7 @@ class Submitter {
   Status MarkBurst();
   Result<bool> Harvest();
   Result<cuda::CUevent> TakeEvent();
+  void HandOnTexts(cuda::CUevent behind);
   void FailAll(const Error& error);
   void WakeServer() const;
   void Sleep(uint64_t quiet_ns);
@@ -61,6 +63,7 @@ class Submitter {
   Modules* const modules_;
   Exchange* const exchange_;
   const int bell_;
+  TextCapture* const texts_;
   DispatchReader reader_;
   std::vector<Stream> streams_;
   std::vector<uint32_t> busy_;  // streams with something that is not done

@@ -25,7 +25,8 @@ bool UsesMemory(RecordKind kind) {
     case RecordKind::kMap:
     case RecordKind::kExport:
     case RecordKind::kHostMemory:
-    case RecordKind::kWord: return true;
+    case RecordKind::kWord:
+    case RecordKind::kKernelLimit: return true;
     default: return false;
   }
 }

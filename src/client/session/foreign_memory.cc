@@ -13,8 +13,8 @@ constexpr uint64_t kMostBytes = 1ull << 40;
 // Whatever touches them faults, as it would where the driver had reserved them.
 bool Reserve(uint64_t begin, uint64_t end) {
   void* const wanted = reinterpret_cast<void*>(begin);
-  void* const got = mmap(wanted, end - begin, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  void* const got =
+      mmap(wanted, end - begin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == wanted) return true;
   if (got != MAP_FAILED) munmap(got, end - begin);  // kernels before 4.17 take it for a wish
   return false;

@@ -28,6 +28,21 @@ Status PutRight(wire::DeviceInfo* device) {
   return {};
 }
 
+bool TakeText(executor::TextRing* ring, uint64_t* taken, std::string* text) {
+  const uint64_t produced = ring->produced.load(std::memory_order_acquire);
+  const uint64_t bytes = produced - *taken;
+  if (bytes > executor::kTextBytes) return false;
+  for (uint64_t got = 0; got < bytes;) {
+    const uint64_t place = (*taken + got) % executor::kTextBytes;
+    const uint64_t part = std::min(bytes - got, executor::kTextBytes - place);
+    text->append(reinterpret_cast<const char*>(ring->bytes) + place, part);
+    got += part;
+  }
+  *taken = produced;
+  if (bytes != 0) ring->consumed.store(produced, std::memory_order_release);
+  return true;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Start(std::shared_ptr<os::Spawner> spawner, int bell) {
@@ -92,6 +107,13 @@ std::optional<uint64_t> ExecutorLink::Done(uint32_t stream, uint64_t given) {
   const uint64_t done = exchange()->streams[stream].done.load(std::memory_order_acquire);
   if (done < done_[stream] || done > given) return std::nullopt;
   return done_[stream] = done;
+}
+
+std::optional<ExecutorLink::Texts> ExecutorLink::TakeTexts() {
+  Texts texts;
+  const bool sound = TakeText(&exchange()->printed, &taken_printed_, &texts.printed) &&
+                     TakeText(&exchange()->failed, &taken_failed_, &texts.failed);
+  return sound ? std::optional(std::move(texts)) : std::nullopt;
 }
 
 std::optional<Error> ExecutorLink::Failure() const {

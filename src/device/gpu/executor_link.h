@@ -55,6 +55,11 @@ class ExecutorLink {
   executor::Exchange* exchange() const { return reinterpret_cast<executor::Exchange*>(mapping_.data()); }
   // The last sequence number of a stream that is done, if it has been given `given`; nothing if that cannot be.
   std::optional<uint64_t> Done(uint32_t stream, uint64_t given);
+  // What kernels have printed, and what assertions of theirs have said, since the last time; nothing if that cannot be.
+  struct Texts {
+    std::string printed, failed;
+  };
+  std::optional<Texts> TakeTexts();
   // What it has failed with, if it has.
   std::optional<Error> Failure() const;
   // The server is about to sleep: its bell is to be rung.
@@ -80,6 +85,7 @@ class ExecutorLink {
   wire::DeviceInfo device_{};
   std::mutex asking_;
   std::vector<uint64_t> done_;  // by stream
+  uint64_t taken_printed_ = 0, taken_failed_ = 0;  // bytes
 };
 
 }  // namespace tutti::device::gpu

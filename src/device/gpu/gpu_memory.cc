@@ -35,6 +35,7 @@ GpuMemory::GpuMemory(CurrentExecutor* executor, uint64_t base, const wire::Windo
 
 GpuMemory::~GpuMemory() {
   for (const auto& [address, allocation] : allocations_) Unreserve(allocation);
+  if (of_modules_ != 0) Unreserve({.bytes = of_modules_, .on_device = true});
 }
 
 Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
@@ -94,6 +95,29 @@ void GpuMemory::Unreserve(const Allocation& allocation) {
   } else {
     accounts_.host->Release(allocation.bytes);
   }
+}
+
+Status GpuMemory::CountModule(uint64_t bytes) {
+  if (bytes == 0) return {};
+  TUTTI_TRY(Reserve({.bytes = bytes, .on_device = true}));
+  std::lock_guard lock(mutex_);
+  of_modules_ += bytes;
+  TellUse();
+  return {};
+}
+
+void GpuMemory::RetireModule(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (bytes != 0) CountFreed(static_cast<int64_t>(bytes));
+}
+
+void GpuMemory::ReleaseModule(uint64_t bytes, bool retired) {
+  if (bytes == 0) return;
+  std::lock_guard lock(mutex_);
+  of_modules_ -= bytes;
+  Unreserve({.bytes = bytes, .on_device = true});
+  TellUse();
+  if (retired) CountFreed(-static_cast<int64_t>(bytes));
 }
 
 void GpuMemory::TellUse() {

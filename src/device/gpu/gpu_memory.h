@@ -44,6 +44,11 @@ class GpuMemory {
   Status Retire(uint64_t address);
   void Release(uint64_t address);
 
+  // Counts memory that the driver takes for a module, which is not in the window. OUT_OF_MEMORY where it is too much.
+  Status CountModule(uint64_t bytes);
+  void RetireModule(uint64_t bytes);  // it is to be unloaded
+  void ReleaseModule(uint64_t bytes, bool retired = true);
+
   void SetLimit(uint64_t bytes);
 
   // A new executor has what the last one had. What was in the device part is lost. While nothing else is called.
@@ -76,6 +81,7 @@ class GpuMemory {
   std::unordered_map<uint64_t, Allocation> allocations_;
   uint64_t used_ = 0;
   uint64_t freed_ = 0;  // of used_: retired
+  uint64_t of_modules_ = 0;  // of used_
   uint64_t limit_ = kNoMemoryLimit;
 };
 

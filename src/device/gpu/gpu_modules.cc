@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/checked.h"
 #include "cuda/result.h"
@@ -15,6 +16,7 @@ using executor::RequestKind;
 
 constexpr uint64_t kMostInfoBytes = 64u << 20;
 constexpr size_t kMostModules = 65536;  // of a client
+constexpr uint64_t kMostVariableBytes = 1ull << 40;  // so that sums of a description's do not overflow
 
 std::unexpected<Error> NoKernel(uint32_t module, uint32_t kernel) {
   return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} has no kernel {}", module, kernel));
@@ -37,6 +39,8 @@ Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image) {
     return module::ParseModuleInfo({bytes.data(), bytes.size()});
   };
   auto info = described();
+  const auto too_large = [](const module::MemoryRange& range) { return range.bytes > kMostVariableBytes; };
+  if (info && std::ranges::any_of(info->memory, too_large)) info = Fail("a variable larger than any device");
   if (!info) {
     executor_->Lose(
         {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
@@ -74,22 +78,32 @@ Result<uint32_t> GpuModules::BlocksPerSm(uint32_t module, uint32_t kernel, uint3
   return static_cast<uint32_t>(std::min(reply.answer.value, kMostBlocks));
 }
 
-Result<std::shared_ptr<const void>> GpuModules::Unload(uint32_t module) {
+Result<GpuModules::Unloaded> GpuModules::Unload(uint32_t module) {
   std::lock_guard lock(mutex_);
   const auto found = modules_.find(module);
   if (found == modules_.end())
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
   for (const auto& [kernel, id] : found->second.prepared) kernels_.erase(id);
+  const uint64_t bytes = BytesOf(found->second.memory);
   modules_.erase(found);
-  return std::shared_ptr<const void>(this, [module, executor = executor_](const void*) {
+  std::shared_ptr<const void> kept(this, [module, executor = executor_](const void*) {
     (void)executor->Ask({.kind = RequestKind::kUnloadModule, .module = module});
   });
+  return Unloaded{.kept = std::move(kept), .bytes = bytes};
 }
 
-void GpuModules::Forget() {
+uint64_t GpuModules::Forget() {
   std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  for (const auto& [number, module] : modules_) bytes += BytesOf(module.memory);
   modules_.clear();
   kernels_.clear();
+  return bytes;
+}
+
+uint64_t GpuModules::BytesOf(std::span<const module::MemoryRange> memory) {
+  return std::accumulate(memory.begin(), memory.end(), uint64_t{0},
+                         [](uint64_t sum, const module::MemoryRange& range) { return sum + range.bytes; });
 }
 
 std::optional<GpuModules::Kernel> GpuModules::Find(uint32_t kernel) const {

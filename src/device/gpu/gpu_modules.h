@@ -22,17 +22,23 @@ class GpuModules {
   Result<Space::LoadedModule> Load(std::span<const uint8_t> image);
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel);
   Result<uint32_t> BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
-  // It cannot be found any more. The executor unloads it when what is returned is dropped.
-  Result<std::shared_ptr<const void>> Unload(uint32_t module);
+  struct Unloaded {
+    std::shared_ptr<const void> kept;  // the executor unloads it when this is dropped
+    uint64_t bytes = 0;
+  };
+  // It cannot be found any more.
+  Result<Unloaded> Unload(uint32_t module);
 
-  // None is loaded any more: the executor is lost.
-  void Forget();
+  // None is loaded any more: the executor is lost. The bytes that they took.
+  uint64_t Forget();
 
   struct Kernel {
     uint32_t module = 0;
     uint32_t number = 0;  // in it
     uint32_t param_bytes = 0;
   };
+  // Of the module's variables.
+  static uint64_t BytesOf(std::span<const module::MemoryRange> memory);
   std::optional<Kernel> Find(uint32_t kernel) const;
   // Whether these bytes are a part of a module's variable.
   bool HasVariable(uint64_t address, uint64_t bytes) const;
@@ -40,7 +46,7 @@ class GpuModules {
  private:
   struct Module {
     std::vector<module::KernelInfo> kernels;
-    std::vector<module::MemoryRange> memory;
+    std::vector<module::MemoryRange> memory;  // of its variables, at addresses of the driver's
     std::map<uint32_t, uint32_t> prepared;  // kernel -> its id
   };
 

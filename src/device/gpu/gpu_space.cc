@@ -162,7 +162,12 @@ Status GpuSpace::EndConditional(uint32_t, uint64_t, bool) { return tutti::Fail(k
 
 Result<Space::LoadedModule> GpuSpace::LoadModule(uint32_t device, std::span<const uint8_t> image) {
   if (device != 0) return tutti::Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
-  return modules_.Load(image);
+  TUTTI_ASSIGN(LoadedModule loaded, modules_.Load(image));
+  if (const Status counted = memory_->CountModule(GpuModules::BytesOf(loaded.info.memory)); !counted) {
+    (void)modules_.Unload(loaded.id);
+    return std::unexpected(counted.error());
+  }
+  return loaded;
 }
 
 Result<PreparedKernel> GpuSpace::Prepare(uint32_t module, uint32_t kernel, const uint32_t*) {
@@ -175,10 +180,21 @@ Result<uint32_t> GpuSpace::BlocksPerSm(uint32_t module, uint32_t kernel, uint32_
 }
 
 Status GpuSpace::UnloadModule(uint32_t module) {
-  TUTTI_ASSIGN(auto kept, modules_.Unload(module));
+  TUTTI_ASSIGN(GpuModules::Unloaded unloaded, modules_.Unload(module));
+  memory_->RetireModule(unloaded.bytes);
+  std::shared_ptr<const void> kept(this, [this, unloaded = std::move(unloaded)](const void*) mutable {
+    unloaded.kept.reset();
+    memory_->ReleaseModule(unloaded.bytes);
+  });
   std::unique_lock lock(mutex_);
   engine_.Defer({.address = 0, .kept = std::move(kept)});
   UnlockAndRunDeferred(&lock);
+  return {};
+}
+
+// A driver has rules of its own for when a limit may change: one that it refuses stays as it was, and the program goes on.
+Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t value) {
+  (void)current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = value, .limit = limit});
   return {};
 }
 
@@ -190,6 +206,7 @@ bool GpuSpace::Harvest() {
   std::unique_lock lock(mutex_);
   if (executor_ == nullptr || (lent_.unfinished() == 0 && !dispatch_.waits())) return false;
   if (const auto failure = executor_->Failure()) {
+    (void)TakeTexts();
     LoseExecutor(*failure);
     UnlockAndRunDeferred(&lock);
     return true;
@@ -199,7 +216,7 @@ bool GpuSpace::Harvest() {
     LentStreams::Lent& lent = *lent_.all()[i];
     if (lent.unfinished.empty()) continue;
     const auto done = executor_->Done(lent.number, lent.given);
-    sound = done.has_value();
+    sound = done.has_value() && TakeTexts();  // what was printed before it was done
     while (Operation* const operation = sound ? lent_.TakeDone(lent, *done) : nullptr) {
       engine_.TaskDone(operation);
       found = true;
@@ -214,6 +231,7 @@ bool GpuSpace::Harvest() {
 void GpuSpace::LookForEnd() {
   std::unique_lock lock(mutex_);
   if (executor_ == nullptr || !executor_->HasEnded()) return;
+  (void)TakeTexts();
   auto failure = executor_->Failure();
   if (!failure) {
     failure = Error{.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
@@ -221,6 +239,14 @@ void GpuSpace::LookForEnd() {
   }
   LoseExecutor(*failure);
   UnlockAndRunDeferred(&lock);
+}
+
+bool GpuSpace::TakeTexts() {
+  const auto texts = executor_->TakeTexts();
+  if (!texts) return false;
+  if (!texts->printed.empty()) sink_->Printed(texts->printed);
+  if (!texts->failed.empty()) sink_->AssertFailed(texts->failed);
+  return true;
 }
 
 void GpuSpace::AwaitWake() {
@@ -282,7 +308,7 @@ void GpuSpace::Reset(uint32_t device) {
 
 void GpuSpace::Replace() {
   aside_.Wait();  // for what still asks the last one
-  modules_.Forget();
+  memory_->ReleaseModule(modules_.Forget(), false);
   {
     std::lock_guard lock(mutex_);
     if (muted_) return;

@@ -77,7 +77,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void Reset(uint32_t device) override;
   void SetLimits(const Limits& limits) override;
   Status LimitContext(uint32_t, uint32_t, double) override { return {}; }
-  Status LimitHeap(uint32_t, uint64_t) override { return {}; }
+  Status LimitHeap(uint32_t, uint64_t) override { return {}; }  // comes as a kernel limit, too
+  Status SetKernelLimit(uint32_t device, int32_t limit, uint64_t value) override;
   void Abandon() override;
   metrics::ClientCounters& counters(uint32_t) override { return counters_; }
 
@@ -106,6 +107,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, Set set);
   bool Holds(uint64_t address, uint64_t bytes) const;
   LentStreams::Lent& Lend(const Stream& stream);
+  // Hands on what kernels have printed; false if the executor says what cannot be.
+  bool TakeTexts();
   void FailLocked(const Error& error);
   void AcquireExecutor(bool first);
   void LoseExecutor(const Error& error);

@@ -1,4 +1,5 @@
-// The memory file of a server and one executor: the ring of records, how far the executor has come, and its failure.
+// The memory file of a server and one executor: the ring of records, how far the executor has come, what kernels print,
+// and its failure.
 //
 // The server believes nothing of what it reads here: kernels of the executor's client run in the same process as the
 // executor's driver. It takes each word once and checks it against what it has given out (device/gpu/executor_link.h).
@@ -21,6 +22,14 @@ struct alignas(64) LedgerStream {
 
 inline constexpr uint32_t kFailureTextBytes = 240;
 
+// Text that kernels have printed. What is printed before a record is done, comes before that.
+inline constexpr uint64_t kTextBytes = 64 << 10;
+struct TextRing {
+  alignas(64) std::atomic<uint64_t> produced;  // bytes ever, by the executor
+  alignas(64) std::atomic<uint64_t> consumed;  // by the server
+  alignas(64) uint8_t bytes[kTextBytes];
+};
+
 struct Exchange {
   // the server's
   alignas(64) std::atomic<uint64_t> tail;  // bytes ever written to the ring
@@ -32,6 +41,8 @@ struct Exchange {
   alignas(64) std::atomic<int32_t> failure;  // a CUresult: nothing more is done
   char failure_text[kFailureTextBytes];  // written before
   LedgerStream streams[kMostStreams];
+  TextRing printed;  // printf
+  TextRing failed;  // what assertions say
 
   alignas(4096) uint8_t ring[kRingBytes];
 };

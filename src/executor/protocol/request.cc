@@ -21,6 +21,7 @@ std::vector<uint8_t> Serialize(const Request& request) {
   out.Put(request.kernel);
   out.Put(request.block_threads);
   out.Put(request.dynamic_shared_bytes);
+  out.Put(request.limit);
   return out.Take();
 }
 
@@ -35,6 +36,7 @@ Result<Request> ParseRequest(std::span<const uint8_t> bytes) {
   request.kernel = in.Get<uint32_t>();
   request.block_threads = in.Get<uint32_t>();
   request.dynamic_shared_bytes = in.Get<uint32_t>();
+  request.limit = in.Get<int32_t>();
   if (!in.ok() || !in.at_end()) return Fail("a request that is none");
   return request;
 }

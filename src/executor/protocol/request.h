@@ -31,18 +31,20 @@ enum class RequestKind : uint32_t {
   kUnloadModule = 7,
   kOccupancy = 8,
   kReadWord = 9,  // 4 or 8 bytes, now
+  kSetLimit = 10,  // of the context
 };
 
 // Fields that a kind does not name are 0.
 struct Request {
   RequestKind kind{};
   uint64_t address = 0;  // kAttachHost, kMapSlab, kUnmapSlab, kClear; kOpenWindow: a wish
-  uint64_t bytes = 0;  // of these; kOpenWindow: of the device part
+  uint64_t bytes = 0;  // of these; kOpenWindow: of the device part; kSetLimit: the limit
   uint64_t host_bytes = 0;  // kOpenWindow
   uint32_t module = 0;  // kLoadModule, kUnloadModule, kOccupancy: the server's number
   uint32_t kernel = 0;  // kOccupancy
   uint32_t block_threads = 0;
   uint32_t dynamic_shared_bytes = 0;
+  int32_t limit = 0;  // kSetLimit: a CUlimit
 };
 
 struct Answer {

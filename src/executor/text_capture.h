@@ -1,0 +1,37 @@
+// What kernels print. The vendor's driver writes it to the standard output and error of its process, which is this one:
+// memory files in their place catch it, and it goes on to the server (executor/protocol/exchange.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/error.h"
+#include "executor/protocol/exchange.h"
+#include "os/fd.h"
+
+namespace tutti::executor {
+
+// Of one thread, but for messages().
+class TextCapture {
+ public:
+  static Result<TextCapture> Start();
+
+  // The standard error that there was: for messages to the server's log.
+  int messages() const { return messages_.get(); }
+  // Hands on what has come. Waits where the server has not taken what it was given: `wake` wakes it.
+  void HandOn(Exchange* exchange, const std::function<void()>& wake);
+
+ private:
+  struct Caught {
+    os::Fd file;
+    uint64_t handed_on = 0;  // bytes
+  };
+  TextCapture(os::Fd messages, os::Fd output, os::Fd error)
+      : messages_(std::move(messages)), output_{std::move(output)}, error_{std::move(error)} {}
+  static void HandOn(Caught* caught, TextRing* ring, const std::function<void()>& wake);
+
+  os::Fd messages_;
+  Caught output_, error_;
+};
+
+}  // namespace tutti::executor
