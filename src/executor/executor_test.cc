@@ -82,10 +82,11 @@ class SubmitterTest : public testing::Test {
     writer_.Add({.kind = DispatchKind::kCopy, .stream = stream, .sequence = sequence},
                 CopyDispatch{.destination = 200, .source = 100, .row_bytes = bytes, .rows = 1, .planes = 1});
   }
-  void Wait(uint32_t stream, uint64_t sequence, uint32_t other) {
+  void Wait(uint32_t stream, uint64_t sequence, uint32_t other, uint64_t other_sequence) {
     writer_.Add({.kind = DispatchKind::kWait, .stream = stream, .sequence = sequence},
-                WaitDispatch{.other_stream = other});
+                WaitDispatch{.other_stream = other, .other_sequence = other_sequence});
   }
+  void Point(uint32_t stream) { writer_.Add({.kind = DispatchKind::kPoint, .stream = stream}, PointDispatch{}); }
   void Step() {
     writer_.Publish();
     submitter_.Step();
@@ -119,7 +120,7 @@ TEST_F(SubmitterTest, AWaitIsForWhatTheOtherStreamHasBeenGiven) {
   Open(0);
   Open(1);
   Copy(0, 1);
-  Wait(1, 1, 0);
+  Wait(1, 1, 0, 1);
   Copy(1, 2);
   Step();
   ASSERT_GE(driver_.calls.size(), 4u);
@@ -130,6 +131,31 @@ TEST_F(SubmitterTest, AWaitIsForWhatTheOtherStreamHasBeenGiven) {
   EXPECT_THAT(driver_.calls[3], HasSubstr("copy 8 from 100 to 200 in 2"));
   EXPECT_EQ(done(0), 1u);
   EXPECT_EQ(done(1), 2u);
+}
+
+TEST_F(SubmitterTest, AWaitIsForNothingBehindThePointThatWasNoted) {
+  driver_.reached = false;
+  Open(0);
+  Open(1);
+  Copy(0, 1);
+  Point(0);
+  Copy(0, 2);
+  Wait(1, 1, 0, 1);
+  Step();
+  ASSERT_GE(driver_.calls.size(), 4u);
+  EXPECT_THAT(driver_.calls[1], HasSubstr("record"));
+  EXPECT_THAT(driver_.calls[2], HasSubstr("copy"));
+  EXPECT_EQ(driver_.calls[3], "wait for " + driver_.calls[1].substr(7, driver_.calls[1].find(" in ") - 7) + " in 2");
+}
+
+TEST_F(SubmitterTest, AWaitForWhatTheOtherStreamWasNotGivenIsRefused) {
+  Open(0);
+  Open(1);
+  Copy(0, 1);
+  Wait(1, 1, 0, 2);
+  Step();
+  EXPECT_TRUE(submitter_.failed());
+  EXPECT_EQ(exchange_->failure.load(), CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_F(SubmitterTest, ACallThatFailsEndsItAllAndIsSaid) {

@@ -78,6 +78,7 @@ Status Submitter::Execute(std::span<const uint8_t> record) {
     return OpenStream(head.stream, open);
   }
   Stream& stream = streams_[head.stream];
+  if (head.kind == DispatchKind::kPoint && stream.handle != nullptr) return PutMark(stream);
   if (stream.handle == nullptr || head.sequence != stream.issued + 1)
     return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("record {} of stream {}", head.sequence, head.stream));
   switch (head.kind) {
@@ -220,13 +221,13 @@ Status Submitter::FillRows(CUstream stream, const FillDispatch& fill, uint64_t p
 }
 
 Status Submitter::Wait(CUstream stream, const WaitDispatch& wait) {
-  if (wait.other_stream >= streams_.size() || streams_[wait.other_stream].handle == nullptr)
+  if (wait.other_stream >= streams_.size() || wait.other_sequence > streams_[wait.other_stream].issued)
     return tutti::Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("a wait for stream {}", wait.other_stream));
-  TUTTI_ASSIGN(const CUevent event, TakeEvent());
-  TUTTI_TRY(vendor_.Check(vendor_.cuEventRecord(event, streams_[wait.other_stream].handle), "cuEventRecord"));
-  TUTTI_TRY(vendor_.Check(vendor_.cuStreamWaitEvent(stream, event, 0), "cuStreamWaitEvent"));
-  events_.push_back(event);  // what waits does so for what it had recorded
-  return {};
+  Stream& other = streams_[wait.other_stream];
+  if (other.marked < wait.other_sequence) TUTTI_TRY(PutMark(other));
+  const auto mark = std::ranges::lower_bound(other.marks, wait.other_sequence, {}, &Mark::sequence);
+  if (mark == other.marks.end()) return {};  // it is done
+  return vendor_.Check(vendor_.cuStreamWaitEvent(stream, mark->event, 0), "cuStreamWaitEvent");
 }
 
 tutti::Result<CUevent> Submitter::TakeEvent() {
@@ -241,14 +242,17 @@ tutti::Result<CUevent> Submitter::TakeEvent() {
 }
 
 Status Submitter::MarkBurst() {
-  for (const uint32_t number : busy_) {
-    Stream& stream = streams_[number];
-    if (stream.marked == stream.issued) continue;
-    TUTTI_ASSIGN(const CUevent event, TakeEvent());
-    TUTTI_TRY(vendor_.Check(vendor_.cuEventRecord(event, stream.handle), "cuEventRecord"));
-    stream.marks.push_back({stream.issued, event});
-    stream.marked = stream.issued;
-  }
+  for (const uint32_t number : busy_) TUTTI_TRY(PutMark(streams_[number]));
+  return {};
+}
+
+// Behind what it has been given.
+Status Submitter::PutMark(Stream& stream) {
+  if (stream.marked == stream.issued) return {};
+  TUTTI_ASSIGN(const CUevent event, TakeEvent());
+  TUTTI_TRY(vendor_.Check(vendor_.cuEventRecord(event, stream.handle), "cuEventRecord"));
+  stream.marks.push_back({stream.issued, event});
+  stream.marked = stream.issued;
   return {};
 }
 

@@ -52,6 +52,7 @@ class Submitter {
                   uint64_t height) const;
   Status Wait(cuda::CUstream stream, const WaitDispatch& wait);
   Status MarkBurst();
+  Status PutMark(Stream& stream);
   Result<bool> Harvest();
   Result<cuda::CUevent> TakeEvent();
   void HandOnTexts(cuda::CUevent behind);

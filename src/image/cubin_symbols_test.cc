@@ -15,7 +15,7 @@ constexpr uint64_t kUnpacked = 1 << 20;
 
 std::string Symbol(uint32_t name, uint8_t type, uint8_t other = 0, uint16_t section = 1) {
   const Elf64_Sym symbol{.st_name = name,
-                         .st_info = ELF64_ST_INFO(STB_LOCAL, type),
+                         .st_info = static_cast<uint8_t>(ELF64_ST_INFO(STB_LOCAL, type)),
                          .st_other = other,
                          .st_shndx = section,
                          .st_value = 0,

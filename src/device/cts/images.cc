@@ -16,6 +16,18 @@ const std::string_view kAdd = HEAD ".visible .entry add" PARAMETERS R"( {
 }
 )";
 
+const std::string_view kAwait = HEAD ".visible .entry await" PARAMETERS R"( {
+  .reg .pred %waits;
+  .reg .b64 %word, %value;
+  ld.param.u64 %word, [a];
+again:
+  ld.volatile.global.u64 %value, [%word];
+  setp.eq.u64 %waits, %value, 0;
+  @%waits bra again;
+  ret;
+}
+)";
+
 const std::string_view kVariables = HEAD R"(
 .visible .global .align 4 .u32 v = 0x600d;
 .visible .global .align 8 .u64 p = generic(v);

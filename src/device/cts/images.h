@@ -9,6 +9,7 @@ namespace tutti::device::cts {
 
 extern const std::string_view kEmpty;      // a kernel that does nothing
 extern const std::string_view kAdd;        // counter, value: every thread: atomicAdd(counter, value)
+extern const std::string_view kAwait;      // word: waits until that of 64 bits is not 0
 extern const std::string_view kVariables;  // .u32 v = kValueOfV, .u64 p = &v, .const .u32 k = kValueOfK, and a kernel
 extern const std::string_view kBroken;  // does not parse: line 4
 

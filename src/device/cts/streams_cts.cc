@@ -1,5 +1,6 @@
 // Streams: order, waits, the legacy stream, host calls, events, and how they end.
 #include "device/cts/conformance.h"
+#include "device/cts/images.h"
 #include "wire/backlog.h"
 
 namespace tutti::device::cts {
@@ -84,6 +85,50 @@ TEST_F(Conformance, AWaitForWhatIsNotThereIsNoWait) {
   ASSERT_TRUE(client.space().Wait(2, client.next_ticket(), 1, ~0ull));
   EXPECT_TRUE(client.Synchronize(1));
   EXPECT_TRUE(client.Synchronize(2));
+}
+
+// Of two streams, the first of which a kernel holds until the other has added to `word`.
+struct Held {
+  explicit Held(Backend* backend) : client(backend) {
+    client.CreateStream(1);
+    client.CreateStream(2);
+    word = client.Allocate(sizeof(uint64_t));
+    count = client.Allocate(sizeof(uint64_t));
+    await = client.Kernel(kAwait);
+    add = client.Kernel(kAdd);
+  }
+  void Hold() { held = client.Launch(1, await, 1, 1, {word, 0, 0, 0}); }
+  void ExpectThatTheOtherOpensIt() {
+    EXPECT_FALSE(client.sink().IsDone(1, held));
+    client.Launch(2, add, 1, 1, {word, 1, 0, 0});
+    EXPECT_TRUE(client.Synchronize(1));
+    EXPECT_TRUE(client.Synchronize(2));
+  }
+
+  Client client;
+  uint64_t word = 0, count = 0, held = 0;
+  uint32_t await = 0, add = 0;
+};
+
+TEST_F(Conformance, AStreamThatHoldsMuchHoldsUpNoOther) {
+  Held streams(backend_.get());
+  streams.Hold();
+  constexpr uint64_t kLaunches = 5000;
+  for (uint64_t i = 0; i < kLaunches; ++i) streams.client.Launch(1, streams.add, 1, 1, {streams.count, 1, 0, 0});
+  streams.ExpectThatTheOtherOpensIt();
+  EXPECT_EQ(streams.client.ReadValue<uint64_t>(streams.count), kLaunches);
+}
+
+TEST_F(Conformance, AWaitIsForWhatCameBeforeAnEventAndForNothingBehindIt) {
+  Held streams(backend_.get());
+  constexpr uint64_t kLaunches = 100;
+  for (uint64_t i = 0; i < kLaunches; ++i) streams.client.Launch(1, streams.add, 1, 1, {streams.count, 1, 0, 0});
+  const uint64_t event = streams.client.next_ticket();
+  ASSERT_TRUE(streams.client.space().RecordEvent(1, event, 0));
+  streams.Hold();
+  ASSERT_TRUE(streams.client.space().Wait(2, streams.client.next_ticket(), 1, event));
+  streams.ExpectThatTheOtherOpensIt();
+  EXPECT_EQ(streams.client.ReadValue<uint64_t>(streams.count), kLaunches);
 }
 
 TEST_F(Conformance, TheLegacyStreamWaitsForBlockingStreamsAndTheyForIt) {

@@ -192,7 +192,7 @@ Status GpuSpace::UnloadModule(uint32_t module) {
   return {};
 }
 
-// A driver has rules of its own for when a limit may change: one that it refuses stays as it was, and the program goes on.
+// A driver has rules of its own for when a limit may change: one that it refuses stays as it was.
 Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t value) {
   (void)current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = value, .limit = limit});
   return {};
@@ -217,13 +217,17 @@ bool GpuSpace::Harvest() {
     if (lent.unfinished.empty()) continue;
     const auto done = executor_->Done(lent.number, lent.given);
     sound = done.has_value() && TakeTexts();  // what was printed before it was done
+    lent.done = done.value_or(lent.done);
     while (Operation* const operation = sound ? lent_.TakeDone(lent, *done) : nullptr) {
       engine_.TaskDone(operation);
       found = true;
     }
   }
-  if (!sound)
+  if (sound) {
+    GiveWhatIsHeld();
+  } else {
     LoseExecutor({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
+  }
   UnlockAndRunDeferred(&lock);
   return found || !sound;
 }
@@ -270,6 +274,7 @@ void GpuSpace::LoseExecutor(const Error& error) {
     while (Operation* const operation = lent_.TakeDone(*lent, ~0ull)) engine_.TaskDone(operation);
   }
   lent_ = {};
+  held_ = 0;
   dispatch_ = executor::DispatchWriter();
 }
 

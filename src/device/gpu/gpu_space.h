@@ -96,6 +96,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
            Pilot* pilot);
   Begun Start(Operation* operation) override;
   void Join(Operation* operation, const Stream& other) override;
+  void NotePoint(const Stream& stream) override;
   void TaskOver(Operation*) override {}
   uint32_t ValueOf(uint32_t, uint64_t) const override { return 0; }
   void SetValueOf(uint32_t, uint64_t, uint32_t) override {}
@@ -107,6 +108,10 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, Set set);
   bool Holds(uint64_t address, uint64_t bytes) const;
   LentStreams::Lent& Lend(const Stream& stream);
+  void Give(LentStreams::Lent& lent, const LentStreams::Held& record);
+  bool MayGive(const LentStreams::Lent& lent, const LentStreams::Held& record) const;
+  void GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record);
+  void GiveWhatIsHeld();
   // Hands on what kernels have printed; false if the executor says what cannot be.
   bool TakeTexts();
   void FailLocked(const Error& error);
@@ -129,6 +134,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   std::mutex mutex_;
   StreamEngine engine_;
   LentStreams lent_;
+  uint64_t held_ = 0;  // records in all of them
   std::shared_ptr<ExecutorLink> executor_;  // null: has not come yet, or is lost
   executor::DispatchWriter dispatch_;  // to it
   int32_t error_ = 0;  // sticky

@@ -178,23 +178,8 @@ GpuSpace::Begun GpuSpace::Start(Operation* started) {
   if (operation->work == GpuOperation::Work::kNothing) return Begun::kOver;
   const Stream& stream = *operation->stream;
   LentStreams::Lent& lent = Lend(stream);
-  DispatchHead head{.stream = lent.number, .sequence = ++lent.given};
-  switch (operation->work) {
-    case GpuOperation::Work::kLaunch:
-      head.kind = DispatchKind::kLaunch;
-      dispatch_.Add(head, operation->launch, operation->arguments);
-      break;
-    case GpuOperation::Work::kCopy:
-      head.kind = DispatchKind::kCopy;
-      dispatch_.Add(head, operation->copy);
-      break;
-    case GpuOperation::Work::kFill:
-      head.kind = DispatchKind::kFill;
-      dispatch_.Add(head, operation->fill);
-      break;
-    case GpuOperation::Work::kNothing: break;
-  }
-  lent_.Note(lent, stream.number, lent.given, operation);
+  lent_.Note(lent, stream.number, ++lent.numbered, operation);
+  Give(lent, {.kind = LentStreams::Held::Kind::kWork, .sequence = lent.numbered, .work = operation});
   return Begun::kIssued;
 }
 
@@ -203,11 +188,81 @@ void GpuSpace::Join(Operation* operation, const Stream& other) {
   const Stream& stream = *operation->stream;
   const LentStreams::Lent* const awaited = lent_.Of(other.number);
   LentStreams::Lent& lent = Lend(stream);
-  if (awaited != nullptr && awaited != &lent) {
-    dispatch_.Add({.kind = DispatchKind::kWait, .stream = lent.number, .sequence = ++lent.given},
-                  executor::WaitDispatch{.other_stream = awaited->number});
+  const uint64_t last =
+      awaited == nullptr || awaited == &lent ? 0 : lent_.LastUpTo(other.number, operation->other_ticket);
+  if (last != 0) {
+    Give(lent, {.kind = LentStreams::Held::Kind::kWait,
+                .sequence = ++lent.numbered,
+                .other = awaited->number,
+                .other_sequence = last});
   }
-  lent_.Note(lent, stream.number, lent.given, operation);
+  lent_.Note(lent, stream.number, lent.numbered, operation);
+}
+
+void GpuSpace::NotePoint(const Stream& stream) {
+  LentStreams::Lent* const lent = lent_.Of(stream.number);
+  if (lent != nullptr) Give(*lent, {.kind = LentStreams::Held::Kind::kPoint, .sequence = lent->numbered});
+}
+
+// A driver's call waits where a stream of it is full, and the executor with it, which other streams need. So it never
+// has that much.
+bool GpuSpace::MayGive(const LentStreams::Lent& lent, const LentStreams::Held& record) const {
+  constexpr uint64_t kMostUnfinished = 512;  // half of what fills a stream of the driver's
+  if (record.kind == LentStreams::Held::Kind::kPoint) return true;
+  if (lent.given - lent.done >= kMostUnfinished) return false;
+  return record.kind != LentStreams::Held::Kind::kWait || lent_.all()[record.other]->given >= record.other_sequence;
+}
+
+void GpuSpace::Give(LentStreams::Lent& lent, const LentStreams::Held& record) {
+  if (lent.held.empty() && MayGive(lent, record)) return GiveNow(lent, record);
+  lent.held.push_back(record);
+  ++held_;
+}
+
+void GpuSpace::GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record) {
+  DispatchHead head{.stream = lent.number, .sequence = record.sequence};
+  if (record.kind == LentStreams::Held::Kind::kPoint) {
+    head.kind = DispatchKind::kPoint;
+    dispatch_.Add(head, executor::PointDispatch{});
+    return;
+  }
+  lent.given = record.sequence;
+  if (record.kind == LentStreams::Held::Kind::kWait) {
+    head.kind = DispatchKind::kWait;
+    dispatch_.Add(head, executor::WaitDispatch{.other_stream = record.other, .other_sequence = record.other_sequence});
+    return;
+  }
+  const GpuOperation& work = *record.work;
+  switch (work.work) {
+    case GpuOperation::Work::kLaunch:
+      head.kind = DispatchKind::kLaunch;
+      dispatch_.Add(head, work.launch, work.arguments);
+      break;
+    case GpuOperation::Work::kCopy:
+      head.kind = DispatchKind::kCopy;
+      dispatch_.Add(head, work.copy);
+      break;
+    case GpuOperation::Work::kFill:
+      head.kind = DispatchKind::kFill;
+      dispatch_.Add(head, work.fill);
+      break;
+    case GpuOperation::Work::kNothing: break;
+  }
+}
+
+// A record that is given may be what one of another stream waits for.
+void GpuSpace::GiveWhatIsHeld() {
+  for (bool again = held_ != 0; again;) {
+    again = false;
+    for (const auto& lent : lent_.all()) {
+      while (!lent->held.empty() && MayGive(*lent, lent->held.front())) {
+        GiveNow(*lent, lent->held.front());
+        lent->held.pop_front();
+        --held_;
+        again = true;
+      }
+    }
+  }
 }
 
 }  // namespace tutti::device::gpu

@@ -24,19 +24,31 @@ class LentStreams {
     uint64_t sequence;  // done when this is
     Operation* operation;
   };
+  // What the executor is to be given when there is room for it, in a stream's order.
+  struct Held {
+    enum class Kind : uint8_t { kWork, kWait, kPoint } kind = Kind::kWork;
+    uint64_t sequence = 0;  // kPoint: of the record before it
+    GpuOperation* work = nullptr;  // kWork
+    uint32_t other = 0;  // kWait: a number, and what is waited for
+    uint64_t other_sequence = 0;
+  };
   struct Lent {
     uint32_t number = 0;
     uint32_t urgency = 0;
     uint32_t borrowers = 0;
-    uint64_t given = 0;  // sequence numbers
+    // Sequence numbers, the last of each: numbered, given to the executor, done.
+    uint64_t numbered = 0;
+    uint64_t given = 0;
+    uint64_t done = 0;
     std::deque<Given> unfinished;
+    std::deque<Held> held;
   };
 
   // The one that the client's stream has, or is lent now. `*opened`: the executor does not know it yet.
   Lent& LendTo(uint32_t stream, uint32_t urgency, bool* opened) {
     *opened = false;
     Borrower& borrower = At(stream);
-    if (borrower.unfinished != 0) return *lent_[borrower.lent];
+    if (!borrower.unfinished.empty()) return *lent_[borrower.lent];
     Lent* best = nullptr;
     for (const auto& lent : lent_) {
       if (lent->urgency != urgency) continue;
@@ -56,12 +68,18 @@ class LentStreams {
   }
   // The one that it has; null: none.
   Lent* Of(uint32_t stream) {
-    if (stream >= borrowers_.size() || borrowers_[stream].unfinished == 0) return nullptr;
+    if (stream >= borrowers_.size() || borrowers_[stream].unfinished.empty()) return nullptr;
     return lent_[borrowers_[stream].lent].get();
+  }
+  // The sequence number of the last record of the client's stream up to `ticket` that is not done; 0: none.
+  uint64_t LastUpTo(uint32_t stream, uint64_t ticket) {
+    const auto& unfinished = At(stream).unfinished;
+    const auto behind = std::ranges::upper_bound(unfinished, ticket, {}, &Unfinished::ticket);
+    return behind == unfinished.begin() ? 0 : std::prev(behind)->sequence;
   }
   // The operation is done when `sequence` is.
   void Note(Lent& lent, uint32_t stream, uint64_t sequence, Operation* operation) {
-    ++At(stream).unfinished;
+    At(stream).unfinished.push_back({operation->ticket, sequence});
     ++unfinished_;
     lent.unfinished.push_back({sequence, operation});
   }
@@ -71,7 +89,9 @@ class LentStreams {
     Operation* const operation = lent.unfinished.front().operation;
     lent.unfinished.pop_front();
     --unfinished_;
-    if (--borrowers_[operation->stream->number].unfinished == 0) --lent.borrowers;
+    auto& unfinished = borrowers_[operation->stream->number].unfinished;
+    unfinished.pop_front();
+    if (unfinished.empty()) --lent.borrowers;
     return operation;
   }
 
@@ -82,9 +102,13 @@ class LentStreams {
   static constexpr uint32_t kMostOfUrgency = 32;  // as many as a GPU has queues
   static_assert(kMostOfUrgency * kUrgencies <= executor::kMostStreams);
 
+  struct Unfinished {
+    uint64_t ticket;
+    uint64_t sequence;
+  };
   struct Borrower {
     uint32_t lent = 0;
-    uint32_t unfinished = 0;
+    std::deque<Unfinished> unfinished;  // in the stream's order
   };
   Borrower& At(uint32_t stream) {
     if (stream >= borrowers_.size()) borrowers_.resize(stream + 1);

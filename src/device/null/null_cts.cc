@@ -20,6 +20,8 @@ const BackendCase& BackendUnderTest() {
                   {"AFreeInAStreamWaitsForThatStreamAlone", "there never is earlier work"},
                   {"TheLegacyStreamWaitsForBlockingStreamsAndTheyForIt", no_legacy},
                   {"BlockingStreamsWaitForTheLegacyStream", no_legacy},
+                  {"AStreamThatHoldsMuchHoldsUpNoOther", "its kernels are over at once"},
+                  {"AWaitIsForWhatCameBeforeAnEventAndForNothingBehindIt", "its kernels are over at once"},
                   {"MemoryIsSeenWhereverItIsMapped", no_data},
                   {"AWriteWhereNothingIsMappedIsAFault", no_data},
                   {"AWishForAddressesIsFollowedIfTheyAreFree", no_data},

@@ -24,7 +24,8 @@ enum class DispatchKind : uint32_t {
   kLaunch = 2,
   kCopy = 3,
   kFill = 4,
-  kWait = 5,  // for what another stream has been given so far
+  kWait = 5,  // for what another stream has been given before
+  kPoint = 6,  // without a sequence number: others may come to wait for what the stream has been given up to now
 };
 
 struct DispatchHead {
@@ -60,7 +61,10 @@ using FillDispatch = wire::FillBody;
 struct WaitDispatch {
   uint32_t other_stream = 0;
   uint32_t reserved = 0;
+  uint64_t other_sequence = 0;  // the last that is waited for
 };
+
+struct PointDispatch {};
 
 inline constexpr uint32_t kMostRecordBytes = sizeof(DispatchHead) + sizeof(LaunchDispatch) + wire::kMaxArgumentBytes;
 

@@ -205,8 +205,10 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
   switch (operation->kind) {
     case Operation::Kind::kTask: return BeginTask(stream, operation);
     case Operation::Kind::kWait: return BeginWait(stream, operation);
-    case Operation::Kind::kMark:
     case Operation::Kind::kEvent:
+      if (stream->issued != 0) owner_->NotePoint(*stream);
+      return true;
+    case Operation::Kind::kMark:
     case Operation::Kind::kFree:
     case Operation::Kind::kBody:
     case Operation::Kind::kConditionalEnd: return true;

@@ -45,6 +45,9 @@ class StreamEngine {
     // The device is to hold up the stream of `operation`, a wait, until `other`'s tasks up to other_ticket are done,
     // all of which are issued: it is issued, too. For owners that issue.
     virtual void Join(Operation* /*operation*/, const Stream& /*other*/) {}
+    // Another stream may come to wait for what has been issued in this one up to now, and for no more. For owners that
+    // issue.
+    virtual void NotePoint(const Stream& /*stream*/) {}
     // A task is over, whether it has run or not: before anything that was deferred until then is released.
     virtual void TaskOver(Operation* operation) = 0;
     // The value of a condition of the device; 0 if there is none.
