@@ -287,6 +287,7 @@ void Submitter::HandOnTexts(CUevent behind) {
 
 void Submitter::FailAll(const Error& error) {
   failed_ = true;
+  if (texts_ != nullptr) texts_->HandOn(exchange_, [this] { WakeServer(); });
   const size_t bytes = std::min<size_t>(error.text.size(), kFailureTextBytes - 1);
   std::memcpy(exchange_->failure_text, error.text.data(), bytes);
   exchange_->failure_text[bytes] = '\0';

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "device/device.h"
@@ -48,7 +49,7 @@ class LentStreams {
   Lent& LendTo(uint32_t stream, uint32_t urgency, bool* opened) {
     *opened = false;
     Borrower& borrower = At(stream);
-    if (!borrower.unfinished.empty()) return *lent_[borrower.lent];
+    if (!borrower.left().empty()) return *lent_[borrower.lent];
     Lent* best = nullptr;
     for (const auto& lent : lent_) {
       if (lent->urgency != urgency) continue;
@@ -68,18 +69,18 @@ class LentStreams {
   }
   // The one that it has; null: none.
   Lent* Of(uint32_t stream) {
-    if (stream >= borrowers_.size() || borrowers_[stream].unfinished.empty()) return nullptr;
+    if (stream >= borrowers_.size() || borrowers_[stream].left().empty()) return nullptr;
     return lent_[borrowers_[stream].lent].get();
   }
   // The sequence number of the last record of the client's stream up to `ticket` that is not done; 0: none.
   uint64_t LastUpTo(uint32_t stream, uint64_t ticket) {
-    const auto& unfinished = At(stream).unfinished;
-    const auto behind = std::ranges::upper_bound(unfinished, ticket, {}, &Unfinished::ticket);
-    return behind == unfinished.begin() ? 0 : std::prev(behind)->sequence;
+    const std::span<const Unfinished> left = At(stream).left();
+    const auto behind = std::ranges::upper_bound(left, ticket, {}, &Unfinished::ticket);
+    return behind == left.begin() ? 0 : std::prev(behind)->sequence;
   }
   // The operation is done when `sequence` is.
   void Note(Lent& lent, uint32_t stream, uint64_t sequence, Operation* operation) {
-    At(stream).unfinished.push_back({operation->ticket, sequence});
+    At(stream).records.push_back({operation->ticket, sequence});
     ++unfinished_;
     lent.unfinished.push_back({sequence, operation});
   }
@@ -89,9 +90,9 @@ class LentStreams {
     Operation* const operation = lent.unfinished.front().operation;
     lent.unfinished.pop_front();
     --unfinished_;
-    auto& unfinished = borrowers_[operation->stream->number].unfinished;
-    unfinished.pop_front();
-    if (unfinished.empty()) --lent.borrowers;
+    Borrower& borrower = borrowers_[operation->stream->number];
+    borrower.PopFirst();
+    if (borrower.left().empty()) --lent.borrowers;
     return operation;
   }
 
@@ -106,9 +107,19 @@ class LentStreams {
     uint64_t ticket;
     uint64_t sequence;
   };
+  // There is one for each number that the client has used, so one that has nothing takes little.
   struct Borrower {
     uint32_t lent = 0;
-    std::deque<Unfinished> unfinished;  // in the stream's order
+    size_t finished = 0;  // of `records`
+    std::vector<Unfinished> records;  // in the stream's order
+
+    std::span<const Unfinished> left() const { return std::span(records).subspan(finished); }
+    void PopFirst() {
+      constexpr size_t kMostFinished = 1024;
+      if (++finished < records.size() && finished < std::max(kMostFinished, records.size() / 2)) return;
+      records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(finished));
+      finished = 0;
+    }
   };
   Borrower& At(uint32_t stream) {
     if (stream >= borrowers_.size()) borrowers_.resize(stream + 1);
