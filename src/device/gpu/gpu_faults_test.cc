@@ -1,5 +1,5 @@
-// Drivers that fail, hang or end their process by a plan (tests/gpu/vendor_fault/plan.h): what that is to the client whose
-// executor it is, and that it is nothing to another.
+// Drivers that fail, hang or end their process by a plan (tests/gpu/vendor_fault/plan.h): what that is to the client
+// whose executor it is, and that it is nothing to another.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -152,7 +152,8 @@ TEST_F(GpuFaults, MemoryIsAskedForOnceMoreWhenWhatWasFreedIsBack) {
 
 TEST_F(GpuFaults, AModuleThatADriverRefusesIsRefusedAndNoMore) {
   const auto client = Serve("cuModuleLoadDataEx=fail:218@1");
-  const auto refused = client->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(cts::kAdd.data()), cts::kAdd.size()});
+  const auto refused =
+      client->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(cts::kAdd.data()), cts::kAdd.size()});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, cuda::CUDA_ERROR_INVALID_PTX);
   EXPECT_TRUE(Counts(*client, 4));

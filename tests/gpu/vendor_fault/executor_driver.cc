@@ -1,4 +1,5 @@
-// The driver of vendor_fault.cc as executors want one: with their symbols (executor/vendor.def), and recognisable as ours.
+// The driver of vendor_fault.cc as executors want one: with their symbols (executor/vendor.def), and recognisable as
+// ours.
 #include <unistd.h>
 
 #include <tuple>
