@@ -87,6 +87,7 @@ void GpuSpace::AcquireExecutor(bool first) {
     executor_ = std::move(*taken);
     dispatch_.Connect(executor_->exchange());
     current_.Set(executor_);
+    pilot_->Look();
   } else {
     LoseExecutor(attached.error());
   }

@@ -45,8 +45,10 @@ void Pilot::Add(GpuSpace* space) {
     std::lock_guard lock(mutex_);
     spaces_.push_back(space);
   }
-  eventfd_write(bell_.get(), 1);
+  Look();
 }
+
+void Pilot::Look() const { eventfd_write(bell_.get(), 1); }
 
 void Pilot::Remove(GpuSpace* space) {
   std::lock_guard lock(mutex_);

@@ -28,6 +28,8 @@ class Pilot {
   // Thread-safe. When Remove returns, the pilot is not in the Space and will not be.
   void Add(GpuSpace* space);
   void Remove(GpuSpace* space);
+  // A Space has another executor, which does not know yet whether the pilot sleeps.
+  void Look() const;
 
   void SetIdleWork(Backend::IdleWork work);
 
