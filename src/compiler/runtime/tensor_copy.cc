@@ -6,7 +6,7 @@
 // and scatter name four. What of a row is outside of the tensor is filled, or not stored.
 //
 // The map is the client's, and so is all that follows from it: it is copied before it is looked at, the box must lie in
-// the block's shared memory, and each row is checked like any other access.
+// the shared memory of one block of the cluster, and each row is checked like any other access.
 #include "compiler/runtime/legal_address.h"
 #include "compiler/runtime/tensor_element.h"
 #include "compiler/runtime/tensor_request.h"
@@ -16,6 +16,7 @@ using namespace tutti::guest_runtime;
 using tutti::guest::BytesOfTensorType;
 using tutti::guest::FaultKind;
 using tutti::guest::kMostDimensions;
+using tutti::guest::kSlotShift;
 using tutti::guest::SpanOfSwizzle;
 using tutti::guest::TensorMap;
 using tutti::guest::TensorMode;
@@ -178,6 +179,18 @@ TUTTI_INLINE void Fill(const TensorMap& map, uint8_t* row, uint32_t bytes) {
   for (uint32_t i = 0; i < bytes; i += sizeof value) __builtin_memcpy(row + i, &value, sizeof value);
 }
 
+// Shared memory of a block of the cluster, and where in it an address lies. No bytes: the cluster has no such block.
+struct Window {
+  uint8_t* start;
+  uint32_t offset, bytes;
+};
+
+TUTTI_INLINE Window WindowAt(const tutti::guest::BlockState* block, uint32_t shared) {
+  const uint32_t slot = shared >> kSlotShift;
+  return {block->shared + (uint64_t{slot} << kSlotShift), shared & ((1u << kSlotShift) - 1),
+          slot <= block->cluster_slots ? block->shared_bytes : 0};
+}
+
 // The bytes of the box; it ends the kernel if the copy is not possible.
 uint32_t CopyBox(const Caller& caller, const TensorMap& map, uint32_t request, uint32_t shared,
                  const int32_t* coordinates, const int32_t* offsets) {
@@ -198,7 +211,8 @@ uint32_t CopyBox(const Caller& caller, const TensorMap& map, uint32_t request, u
   Walk walk(map, access, coordinates, offsets);
   const tutti::guest::BlockState* block = caller.warp->block;
   const uint64_t rows = walk.Rows(block->shared_bytes);
-  if (rows == 0 || !Within(shared, rows * pitch, 0, block->shared_bytes)) {
+  const Window window = WindowAt(block, shared);
+  if (rows == 0 || !Within(window.offset, rows * pitch, 0, window.bytes)) {
     caller.Fault(FaultKind::kIllegalAddress, reinterpret_cast<uint64_t>(block->shared) + shared);
     return 0;
   }
@@ -207,7 +221,7 @@ uint32_t CopyBox(const Caller& caller, const TensorMap& map, uint32_t request, u
     return 0;
   }
   for (uint64_t r = 0; r < rows; ++r, walk.Next()) {
-    SharedRow row(block->shared, shared + static_cast<uint32_t>(r) * pitch, bytes, swizzle);
+    SharedRow row(window.start, window.offset + static_cast<uint32_t>(r) * pitch, bytes, swizzle);
     const Inside inside = InsideOf(map, walk, elements);
     const uint32_t first = inside.first * element_bytes, length = (inside.end - inside.first) * element_bytes;
     if (length != 0)

@@ -24,7 +24,7 @@ constexpr uint32_t DimensionsOf(uint32_t request) { return request >> 8 & 15; }
 // The operands of 32 lanes, in the frame of the kernel that calls.
 struct TensorOperands {
   uint64_t map[32];  // generic addresses of the maps
-  uint32_t shared[32];  // where the boxes lie in the block's shared memory
+  uint32_t shared[32];  // where the boxes lie in shared memory of the cluster
   int32_t coordinates[5][32];
   int32_t offsets[3][32];  // of kIm2col: along W, H, D
   uint32_t bytes[32];  // the result: how many were copied, or filled
