@@ -1,4 +1,5 @@
-// The product of one mma, as a call of the guest runtime.
+// What instructions that multiply matrices share: operands in registers, and the product of one mma as a call of the
+// guest runtime.
 #pragma once
 
 #include <vector>
@@ -14,6 +15,9 @@ struct MatrixTypes {
 struct MatrixFactors {
   std::vector<llvm::Value*> left, right, sums;
 };
+
+// The registers of a matrix: the elements of operand number `operand`, a vector.
+std::vector<llvm::Value*> ReadAll(Emitter& e, size_t operand, ptx::Type type);
 
 // left * right + sums; .satfinite as the instruction says. Empty, and refused, if the runtime has no such product.
 std::vector<llvm::Value*> MultiplyAccumulate(Emitter& e, const std::string& shape, const MatrixTypes& types,

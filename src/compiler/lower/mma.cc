@@ -49,13 +49,13 @@ const Product* ProductOf(std::string_view shape, const MatrixTypes& types) {
   return nullptr;
 }
 
-std::vector<llvm::Value*> Read(Emitter& e, size_t operand, T type) {
+}  // namespace
+
+std::vector<llvm::Value*> ReadAll(Emitter& e, size_t operand, T type) {
   std::vector<llvm::Value*> values;
   for (const ptx::Operand* element : e.Elements(e.operand(operand))) values.push_back(e.Read(*element, type));
   return values;
 }
-
-}  // namespace
 
 std::vector<llvm::Value*> MultiplyAccumulate(Emitter& e, const std::string& shape, const MatrixTypes& types,
                                              const MatrixFactors& factors) {
@@ -110,8 +110,8 @@ void EmitMma(Emitter& e) {
   if (product == nullptr) return e.Refuse("this matrix shape is not supported");
   const T factor = types.a == T::kF64 ? T::kF64 : T::kB32;
   const T accumulator = types.d == T::kF16 ? T::kB32 : types.d;
-  const auto result =
-      MultiplyAccumulate(e, product->name, types, {Read(e, 1, factor), Read(e, 2, factor), Read(e, 3, accumulator)});
+  const auto result = MultiplyAccumulate(e, product->name, types,
+                                         {ReadAll(e, 1, factor), ReadAll(e, 2, factor), ReadAll(e, 3, accumulator)});
   const auto destinations = e.Elements(e.operand(0));
   if (destinations.size() != result.size()) return e.Invalid("a matrix fragment has another number of registers");
   for (size_t i = 0; i < result.size(); ++i) e.Write(*destinations[i], result[i], accumulator);

@@ -60,12 +60,6 @@ llvm::Value* TranslateFour(Emitter& e, const Translation& translation, llvm::Val
   return bytes;
 }
 
-std::vector<llvm::Value*> ReadAll(Emitter& e, size_t operand, T type) {
-  std::vector<llvm::Value*> values;
-  for (const ptx::Operand* element : e.Elements(e.operand(operand))) values.push_back(e.Read(*element, type));
-  return values;
-}
-
 // A factor in bytes, and its type changed to what it is translated to.
 std::vector<llvm::Value*> ReadBytes(Emitter& e, size_t operand, T* type) {
   std::vector<llvm::Value*> words = ReadAll(e, operand, T::kB32);

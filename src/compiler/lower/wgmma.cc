@@ -7,6 +7,7 @@
 
 #include "compiler/lower/families.h"
 #include "compiler/lower/integer.h"
+#include "compiler/lower/matrix_product.h"
 #include "compiler/runtime/warp_group_request.h"
 
 namespace tutti::compiler::lowering {
@@ -58,12 +59,6 @@ bool AreTypes(const Emitter& e, T sum, T left, T right, uint32_t depth) {
     case T::kB1: return depth == 256 && sum == T::kS32 && e.Has(M::kAnd) && e.Has(M::kPopc);
     default: return false;
   }
-}
-
-std::vector<llvm::Value*> ReadAll(Emitter& e, size_t operand, T type) {
-  std::vector<llvm::Value*> values;
-  for (const ptx::Operand* element : e.Elements(e.operand(operand))) values.push_back(e.Read(*element, type));
-  return values;
 }
 
 bool IsImmediate(const ptx::Operand& operand, int64_t value) {

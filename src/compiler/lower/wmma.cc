@@ -131,12 +131,6 @@ void StoreAccumulator(Emitter& e, const WmmaShape& shape) {
   });
 }
 
-std::vector<llvm::Value*> ReadAll(Emitter& e, size_t operand, T type) {
-  std::vector<llvm::Value*> values;
-  for (const ptx::Operand* element : e.Elements(e.operand(operand))) values.push_back(e.Read(*element, type));
-  return values;
-}
-
 std::vector<llvm::Value*> Slice(const std::vector<llvm::Value*>& values, uint32_t first, uint32_t count) {
   if (first + count > values.size()) return {};
   return {values.begin() + first, values.begin() + first + count};
