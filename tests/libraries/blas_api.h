@@ -113,7 +113,7 @@ struct Api;
   template <>                                                                                                          \
   struct Api<T> {                                                                                                      \
     using Real = R;                                                                                                    \
-    static constexpr auto axpy = cublas##L##axpy_v2, copy_to = nullptr;                                                \
+    static constexpr auto axpy = cublas##L##axpy_v2;                                                                   \
     static constexpr auto copy = cublas##L##copy_v2;                                                                   \
     static constexpr auto swap = cublas##L##swap_v2;                                                                   \
     static constexpr auto scal = cublas##L##scal_v2;                                                                   \

@@ -42,6 +42,33 @@ TYPED_TEST(BlasOf, ABetaOfZeroReadsNothing) {
   EXPECT_EQ(c.Read()[0], one);
 }
 
+// As in BLAS: what is multiplied by zero need not be valid.
+TYPED_TEST(BlasOf, AnAlphaOfZeroReadsNeitherAnorB) {
+  using T = TypeParam;
+  using R = typename Api<T>::Real;
+  const T zero = Parts<T>::Make(0, 0), two = Parts<T>::Make(2, 0), four = Parts<T>::Make(4, 0);
+  const Device<T> nan({Parts<T>::Make(std::numeric_limits<R>::quiet_NaN(), 0)}), zero_there({zero}), two_there({two});
+  for (const int mode : {0, 1}) {
+    ASSERT_EQ(cublasSetPointerMode_v2(this->handle_, mode), kSuccess);
+    const T *const alpha = mode == 0 ? &zero : zero_there.get(), *const beta = mode == 0 ? &two : two_there.get();
+    const Device<T> c({two}), y({two}), z({two}), a({two}), sum({two});
+    ASSERT_EQ(Api<T>::gemm(this->handle_, kN, kN, 1, 1, 1, alpha, nan.get(), 1, nan.get(), 1, beta, c.get(), 1),
+              kSuccess);
+    for (const int op : {kN, kT}) {
+      const Device<T>& to = op == kN ? y : z;
+      ASSERT_EQ(Api<T>::gemv(this->handle_, op, 1, 1, alpha, nan.get(), 1, nan.get(), 1, beta, to.get(), 1), kSuccess);
+    }
+    ASSERT_EQ(Api<T>::gbmv(this->handle_, kN, 1, 1, 0, 0, alpha, nan.get(), 1, nan.get(), 1, beta, a.get(), 1),
+              kSuccess);
+    ASSERT_EQ(Api<T>::axpy(this->handle_, 1, alpha, nan.get(), 1, sum.get(), 1), kSuccess);
+    EXPECT_EQ(c.Read()[0], four);
+    EXPECT_EQ(y.Read()[0], four);
+    EXPECT_EQ(z.Read()[0], four);
+    EXPECT_EQ(a.Read()[0], four);
+    EXPECT_EQ(sum.Read()[0], two);
+  }
+}
+
 TYPED_TEST(BlasOf, FactorsMayBeInDeviceMemory) {
   using T = TypeParam;
   const Device<T> a({Parts<T>::Make(3, 0)}), b({Parts<T>::Make(5, 0)}), c({Parts<T>::Make(7, 0)});

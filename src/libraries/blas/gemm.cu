@@ -195,9 +195,11 @@ __device__ __forceinline__ void Product(const GemmTask& task, int64_t batch, int
       task.n - column0 < kGemmColumns ? static_cast<int>(task.n - column0) : static_cast<int>(kGemmColumns);
   const void *const a = DataOf(task.a, batch), *const b = DataOf(task.b, batch);
   const int64_t a_start = StartOf(task.a, batch), b_start = StartOf(task.b, batch);
+  T alpha = Value<T>(task.alpha), beta = Value<T>(task.beta);
   T sums[kGemmColumns];
   for (int j = 0; j < kGemmColumns; ++j) sums[j] = Zero<T>();
-  for (int64_t depth = 0; depth < task.k; depth += kDepth<T>) {
+  const int64_t k = IsZero(alpha) ? 0 : task.k;  // then BLAS reads neither A nor B
+  for (int64_t depth = 0; depth < k; depth += kDepth<T>) {
     Copy<T, kRows, kRows, kDepth<T>>(task.a, a, a_start, row0, task.m, depth, task.k, a_piece, 1, kRows);
     Copy<T, kRows, kDepth<T>, kGemmColumns>(task.b, b, b_start, depth, task.k, column0, task.n, b_piece,
                                      kByRows<T> ? kGemmColumns : 1, kByRows<T> ? 1 : kDepth<T>);
@@ -240,7 +242,6 @@ __device__ __forceinline__ void Product(const GemmTask& task, int64_t batch, int
     }
     __syncthreads();
   }
-  T alpha = Value<T>(task.alpha), beta = Value<T>(task.beta);
   if constexpr (!Traits<T>::kComplex && Traits<T>::kFraction) {
     if (task.a_scale != nullptr) alpha *= *task.a_scale;
     if (task.b_scale != nullptr) alpha *= *task.b_scale;

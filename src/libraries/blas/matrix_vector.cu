@@ -58,6 +58,9 @@ __device__ __forceinline__ Batch BatchOf(const MatrixVectorTask& task, int64_t i
           task.y_array != nullptr ? static_cast<T*>(task.y_array[i]) : static_cast<T*>(task.y) + i * task.y_stride};
 }
 
+// How much of a row there is to multiply: with a factor of zero BLAS reads neither A nor x.
+__device__ __forceinline__ int64_t Length(T alpha, int64_t elements) { return IsZero(alpha) ? 0 : elements; }
+
 __device__ __forceinline__ void Put(const MatrixVectorTask& task, T alpha, T beta, T sum, T* y, int64_t steps, int64_t i) {
   // Vectors with a negative step begin at their end.
   T* const place = y + (task.y_step < 0 ? (1 - steps) * task.y_step : 0) + i * task.y_step;
@@ -80,8 +83,9 @@ extern "C" __global__ void gemv_rows(MatrixVectorTask task) {
     if (row >= task.a.rows) continue;
     T sum = Zero<T>();
     const T* a = batch.a + row;
+    const int64_t columns = Length(alpha, task.a.columns);
 #pragma unroll 4
-    for (int64_t j = 0; j < task.a.columns; ++j) {
+    for (int64_t j = 0; j < columns; ++j) {
       sum = MultiplyAdd(task.a.conjugated ? Conjugate(a[j * task.a.ld]) : a[j * task.a.ld], x[j * task.x_step], sum);
     }
     Put(task, alpha, beta, sum, batch.y, task.a.rows, row);
@@ -98,12 +102,13 @@ extern "C" __global__ void gemv_columns(MatrixVectorTask task) {
     const T* const x = Start(batch.x, task.x_step, task.a.rows);
     if (column >= task.a.columns) continue;
     const T* const a = batch.a + column * task.a.ld;
+    const int64_t rows = Length(alpha, task.a.rows);
     T sum = Zero<T>();
     if (task.x_step == 1) {
-      for (int64_t j = lane; j < task.a.rows; j += 32)
+      for (int64_t j = lane; j < rows; j += 32)
         sum = MultiplyAdd(task.a.conjugated ? Conjugate(a[j]) : a[j], x[j], sum);
     } else {
-      for (int64_t j = lane; j < task.a.rows; j += 32)
+      for (int64_t j = lane; j < rows; j += 32)
         sum = MultiplyAdd(task.a.conjugated ? Conjugate(a[j]) : a[j], x[j * task.x_step], sum);
     }
     sum = SumOfLanes(sum);
@@ -120,14 +125,14 @@ extern "C" __global__ void any_matrix_vector(MatrixVectorTask task) {
   if (row >= rows) return;
   const Batch batch = BatchOf(task, 0);
   const T* const x = Start(batch.x, task.x_step, columns);
-  int64_t first = 0, end = columns;
+  int64_t first = 0, end = Length(alpha, columns);
   if (a.storage == Storage::kBand) {
     const bool symmetric = a.shape == Shape::kSymmetric || a.shape == Shape::kHermitian;
     const int64_t widest = a.below > a.above ? a.below : a.above;
     const int64_t left = symmetric ? widest : a.transposed ? a.above : a.below;
     const int64_t right = symmetric ? widest : a.transposed ? a.below : a.above;
     first = row > left ? row - left : 0;
-    end = row + right + 1 < columns ? row + right + 1 : columns;
+    if (row + right + 1 < end) end = row + right + 1;
   }
   T sum = Zero<T>();
   for (int64_t j = first; j < end; ++j) sum = MultiplyAdd(At(a, batch.a, row, j), x[j * task.x_step], sum);
@@ -162,7 +167,7 @@ extern "C" __global__ void solve_vector(MatrixVectorTask task) {
 extern "C" __global__ void rank_update(RankTask task) {
   const T alpha = Value<T>(task.alpha);
   const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (row >= task.rows) return;
+  if (row >= task.rows || IsZero(alpha)) return;
   const T* const x = Start(static_cast<const T*>(task.x), task.x_step, task.rows);
   const T* const y = Start(static_cast<const T*>(task.y), task.y_step, task.columns);
   T* const a = static_cast<T*>(task.a);
