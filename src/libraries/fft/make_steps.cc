@@ -228,7 +228,8 @@ class Builder {
   void PlanComplexToReal() {
     const auto in = DensePitch(in_, in_extents_), out = RealPitch(out_);
     from_.in_pitch = in.value_or(0);
-    const Form spectrum{0, out.value_or(0), width_, out && *out == width_};
+    // What is behind the real numbers of a row is the transform's own only where it has taken its input from there.
+    const Form spectrum{0, out.value_or(0), width_, out && *out == width_ && way_.is_in_place};
     if (!in) Copy("copy_complex", in_extents_, width_, width_, {0, 0, width_, false});
     OtherAxes(problem_.rank - 2, width_, problem_.batch, true, spectrum);
     if (last_ % 2 == 0) {

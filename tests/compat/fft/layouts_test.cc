@@ -39,6 +39,18 @@ TEST_F(FftLayoutsTest, GapsBetweenElementsRowsAndTransformsStay) {
   }
 }
 
+// Out of place, rows that have room for their spectrum keep what is behind their numbers.
+TEST_F(FftLayoutsTest, PaddingOfRealRowsStays) {
+  for (const int type : {kC2R, kZ2D}) {
+    for (const auto& n : std::vector<std::vector<int>>{{9}, {10, 37}, {6, 8}, {3, 4, 5}}) {
+      const std::vector<int> in = Embed(n, true, 0);
+      std::vector<int> out = n;
+      out.back() = 2 * in.back();
+      ExpectRight({type, n, 2, false, false, Layout{in, 1, Product(in)}, Layout{out, 1, Product(out)}});
+    }
+  }
+}
+
 // Columns of a matrix: the transforms lie beside each other, element by element.
 TEST_F(FftLayoutsTest, ColumnsAreTransformed) {
   for (const int type : kTypes) {
