@@ -53,6 +53,7 @@ enum class RuntimeError : uint32_t {
   kInvalidValue = 1,
   kMemoryAllocation = 2,
   kInvalidConfiguration = 9,
+  kInvalidPitchValue = 12,
   kLaunchMaxDepthExceeded = 65,
   kLaunchPendingCountExceeded = 69,
   kInvalidDeviceFunction = 98,

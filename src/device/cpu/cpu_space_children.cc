@@ -25,6 +25,7 @@ using guest::RuntimeCall;
 using guest::RuntimeError;
 using guest::RuntimeFunction;
 
+constexpr uint32_t kMaxPortableClusterBlocks = 8;  // CUDA C++ programming guide, thread block clusters
 constexpr uint32_t kMostDepth = 24;  // CUDA C++ programming guide, dynamic parallelism: nesting depth
 constexpr uint64_t kMarkerBytes = 256;  // about, of host memory: a stream, an event, or a marker in a stream
 
@@ -46,6 +47,19 @@ ChildShape ShapeAt(const RuntimeCall& call, uint32_t kernel, uint32_t word) {
   return shape;
 }
 
+// A launch names no clusters: they are those that the kernel was compiled for, of a size that needs no permission.
+RuntimeError CheckCluster(const ChildShape& shape, const module::KernelInfo& info) {
+  if (info.required_cluster[0] == 0)
+    return info.cluster_must_be_set ? RuntimeError::kInvalidConfiguration : RuntimeError::kNone;
+  uint64_t blocks = 1;
+  for (int i = 0; i < 3; ++i) {
+    const uint32_t extent = std::max(info.required_cluster[i], 1u);
+    blocks *= std::min(extent, kMaxPortableClusterBlocks + 1);
+    if (shape.grid[i] % extent != 0) return RuntimeError::kInvalidConfiguration;
+  }
+  return blocks <= kMaxPortableClusterBlocks ? RuntimeError::kNone : RuntimeError::kInvalidConfiguration;
+}
+
 RuntimeError Check(const ChildShape& shape, const module::KernelInfo& info) {
   uint64_t threads = 1;
   for (int i = 0; i < 3; ++i) {
@@ -56,10 +70,18 @@ RuntimeError Check(const ChildShape& shape, const module::KernelInfo& info) {
     threads *= shape.block[i];
   }
   if (threads > kMaxThreadsPerBlock) return RuntimeError::kInvalidConfiguration;
+  if (const RuntimeError error = CheckCluster(shape, info); error != RuntimeError::kNone) return error;
   const bool fits = threads <= info.max_threads &&
                     uint64_t{shape.dynamic_shared_bytes} + info.static_shared_bytes <= kSharedBytesOptIn;
   return fits ? RuntimeError::kNone : RuntimeError::kLaunchOutOfResources;
 }
+
+// As CUDA does not let rows overlap.
+bool HasPitches(const wire::CopyBody& copy) {
+  const uint64_t rows = copy.rows > 1 || copy.planes > 1 ? copy.row_bytes : 0;
+  return copy.destination_pitch >= rows && copy.source_pitch >= rows;
+}
+bool HasPitch(const wire::FillBody& fill) { return fill.height <= 1 || fill.pitch >= fill.width; }
 
 bool SameCode(const ChildShape& a, const ChildShape& b) {
   return a.kernel == b.kernel && std::equal(a.block, a.block + 3, b.block);
@@ -216,6 +238,7 @@ RuntimeError CpuSpace::TransferByChild(Part* part, CpuOperation* from, const Run
       break;
   }
   wire::FillBody fill = is_copy ? wire::FillBody{} : FillOf(call);
+  if (is_copy ? !HasPitches(CopyOf(call)) : !HasPitch(fill)) return RuntimeError::kInvalidPitchValue;
   for (uint64_t i = 0; i < fills; ++i) {
     if (!part->MayLaunchMore()) return RuntimeError::kLaunchPendingCountExceeded;
     std::unique_ptr<CpuOperation> child = NewChild(part, *from, 0);
@@ -336,6 +359,10 @@ bool CpuSpace::StartChild(Part* part, CpuOperation* child) {
     Grid grid{.kernel = 0, .dynamic_shared_bytes = child->shape.dynamic_shared_bytes, .arguments = child->arguments};
     std::copy_n(child->shape.grid, 3, grid.grid);
     std::copy_n(child->shape.block, 3, grid.block);
+    const module::KernelInfo& info = module.index->kernels[child->shape.kernel];
+    for (int i = 0; info.required_cluster[0] != 0 && i < 3; ++i)
+      grid.cluster[i] = std::max(info.required_cluster[i], 1u);
+    grid.explicit_cluster = info.required_cluster[0] != 0;
     if (const Status valid = CheckLaunch(grid, *kernel, part->ordinal); !valid) {
       FailLocked(part->ordinal, {.status = valid.error().code, .report = valid.error().text});
       return false;

@@ -24,6 +24,7 @@ constexpr ErrorText kErrorTexts[] = {
     {RuntimeError::kInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     {RuntimeError::kMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
     {RuntimeError::kInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {RuntimeError::kInvalidPitchValue, "cudaErrorInvalidPitchValue", "invalid pitch argument"},
     {RuntimeError::kLaunchMaxDepthExceeded, "cudaErrorLaunchMaxDepthExceeded",
      "launch would exceed maximum depth of nested launches"},
     {RuntimeError::kLaunchPendingCountExceeded, "cudaErrorLaunchPendingCountExceeded",

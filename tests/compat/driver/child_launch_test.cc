@@ -69,6 +69,53 @@ end:
 }
 )";
 
+// out[block] = 10 * the blocks of its cluster + its rank there
+constexpr const char* kClusters = R"(
+.version 7.8
+.target sm_90
+.address_size 64
+.extern .func (.param .b64 r) cudaGetParameterBuffer(.param .b64 alignment, .param .b64 bytes);
+.extern .func (.param .b32 r) cudaLaunchDevice(
+    .param .b64 function, .param .b64 buffer, .param .align 4 .b8 grid[12], .param .align 4 .b8 block[12],
+    .param .b32 shared, .param .b64 stream);
+
+.visible .entry pairs(.param .u64 out) .reqnctapercluster 2, 1, 1
+{
+  .reg .b64 %d<2>;
+  .reg .b32 %r<4>;
+  ld.param.u64 %d0, [out];
+  mov.u32 %r0, %ctaid.x;
+  mul.wide.u32 %d1, %r0, 4;
+  add.u64 %d0, %d0, %d1;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  mov.u32 %r1, %cluster_nctarank;
+  mov.u32 %r2, %cluster_ctarank;
+  mad.lo.u32 %r3, %r1, 10, %r2;
+  st.global.u32 [%d0], %r3;
+  ret;
+}
+
+.visible .entry parent(.param .u64 out, .param .u64 error, .param .u32 blocks)
+{
+  .reg .b64 %d<4>;
+  .reg .b32 %r<2>;
+  .param .align 4 .b8 grid[12];
+  .param .align 4 .b8 block[12];
+  ld.param.u64 %d0, [out];
+  ld.param.u64 %d1, [error];
+  ld.param.u32 %r0, [blocks];
+  mov.u64 %d2, pairs;
+  call.uni (%d3), cudaGetParameterBuffer, (8, 8);
+  st.u64 [%d3], %d0;
+  st.param.b32 [grid], %r0; st.param.b32 [grid+4], 1; st.param.b32 [grid+8], 1;
+  st.param.b32 [block], 1; st.param.b32 [block+4], 1; st.param.b32 [block+8], 1;
+  call.uni (%r1), cudaLaunchDevice, (%d2, %d3, grid, block, 0, 0);
+  st.global.u32 [%d1], %r1;
+  ret;
+}
+)";
+
 class ChildLaunch : public DriverTest {
  protected:
   void SetUp() override {
@@ -96,6 +143,22 @@ TEST_F(ChildLaunch, AGridIsOverWhenAllItHasLaunchedIs) {
   const std::vector<uint32_t> found = Read(out_, 32);
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(found[i], 3 * 2 * (i + 1) + 1) << i;
   EXPECT_EQ(Read(errors_, 32), std::vector<uint32_t>(32, 0));
+}
+
+TEST_F(ChildLaunch, BlocksAreInTheClustersThatTheirKernelWasCompiledFor) {
+  constexpr uint32_t kInvalidConfiguration = 9;
+  CUmodule module;
+  CUfunction parent;
+  CU_ASSERT(cuModuleLoadData(&module, kClusters));
+  CU_ASSERT(cuModuleGetFunction(&parent, module, "parent"));
+  for (uint32_t blocks : {4, 3}) {
+    CU_ASSERT(cuMemsetD32_v2(out_, 0, 32));
+    void* parameters[] = {&out_, &errors_, &blocks};
+    CU_ASSERT(cuLaunchKernel(parent, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr));
+    CU_ASSERT(cuCtxSynchronize());
+    EXPECT_EQ(Read(errors_, 1)[0], blocks == 4 ? 0 : kInvalidConfiguration);
+    EXPECT_EQ(Read(out_, 4), blocks == 4 ? std::vector<uint32_t>({20, 21, 20, 21}) : std::vector<uint32_t>(4, 0));
+  }
 }
 
 TEST_F(ChildLaunch, AModuleThatIsUnloadedBehindAFamilyStaysForAllOfIt) {

@@ -26,6 +26,9 @@ __global__ void BadLaunches(int* found) {
   cudaGetLastError();
   Nothing<<<1, 1>>>();
   found[9] = cudaGetLastError();
+  found[10] = cudaMemset2DAsync(found + 20, 4, 0, 8, 2);
+  found[11] = cudaMemcpy2DAsync(found + 20, 8, found + 30, 4, 8, 2, cudaMemcpyDeviceToDevice);
+  cudaGetLastError();
 }
 
 __global__ void Deeper(int* depth, int* error) {
@@ -87,6 +90,8 @@ int main() {
   CHECK_EQ(found[7], cudaErrorInvalidValue);
   CHECK_EQ(found[8], cudaErrorInvalidValue);
   CHECK_EQ(found[9], cudaSuccess);
+  CHECK_EQ(found[10], cudaErrorInvalidPitchValue);
+  CHECK_EQ(found[11], cudaErrorInvalidPitchValue);
 
   found[0] = found[1] = 0;
   Deeper<<<1, 1>>>(found, found + 1);
