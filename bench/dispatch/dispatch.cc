@@ -1,6 +1,6 @@
-// dispatch: the way of a launch on a GPU, from the server's Space to the call of the vendor's driver, which does nothing
-// (null_vendor.cc). Latency: launches 3 us apart, so that the executor is awake. Rate: of launches one behind the other,
-// until the last is done.
+// dispatch: the way of a launch on a GPU, from the server's Space to the call of the vendor's driver, which does
+// nothing (null_vendor.cc). Latency: launches 3 us apart, so that the executor is awake. Rate: of launches one behind
+// the other, until the last is done.
 #include <x86intrin.h>
 
 #include <atomic>

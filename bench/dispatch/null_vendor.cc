@@ -82,8 +82,7 @@ int cuMemExportToShareableHandle(void*, CUmemGenericAllocationHandle, int, unsig
 int cuLaunchKernelEx(const CUlaunchConfig*, CUfunction, void**, void** extra) {
   uint64_t arguments[2];
   std::memcpy(arguments, extra[1], sizeof arguments);
-  if (arguments[1] != 0)
-    std::atomic_ref(*reinterpret_cast<uint64_t*>(arguments[1])).store(__rdtsc() - arguments[0]);
+  if (arguments[1] != 0) std::atomic_ref(*reinterpret_cast<uint64_t*>(arguments[1])).store(__rdtsc() - arguments[0]);
   return CUDA_SUCCESS;
 }
 
@@ -91,7 +90,7 @@ int cuLaunchKernelEx(const CUlaunchConfig*, CUfunction, void**, void** extra) {
 
 #define CU_VENDOR(symbol, need, types)                                                        \
   extern "C" __attribute__((visibility("default"))) CUresult symbol(TUTTI_PARAMETERS types) { \
-    return answers::symbol (TUTTI_ARGUMENTS types);                             \
+    return answers::symbol(TUTTI_ARGUMENTS types);                                            \
   }
 #include "executor/vendor.def"
 #undef CU_VENDOR

@@ -60,8 +60,17 @@ class Requests {
         return {};
       }
       case RequestKind::kAttachHost: return window_.AttachHost(request.address, request.bytes);
-      case RequestKind::kMapSlab: return window_.MapSlab(request.address, request.bytes, file);
+      case RequestKind::kMapSlab:
+        return window_.MapSlab(request.address, request.bytes, (request.flags & kShareable) != 0);
       case RequestKind::kUnmapSlab: return window_.UnmapSlab(request.address, request.bytes);
+      case RequestKind::kExportSlab: {
+        TUTTI_ASSIGN(*file, window_.ExportSlab(request.address));
+        return {};
+      }
+      case RequestKind::kMapMemory:
+        return window_.MapMemory(request.address, request.bytes, given, (request.flags & kReadOnly) == 0);
+      case RequestKind::kSetAccess:
+        return window_.SetAccess(request.address, request.bytes, (request.flags & kReadOnly) == 0);
       case RequestKind::kClear: return window_.Clear(request.address, request.bytes);
       case RequestKind::kReadWord: {
         TUTTI_ASSIGN(answer->value, window_.ReadWord(request.address, request.bytes));

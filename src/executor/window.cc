@@ -1,9 +1,13 @@
 #include "executor/window.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <utility>
+
 #include "base/checked.h"
+#include "os/memory.h"
 
 namespace tutti::executor {
 namespace {
@@ -12,6 +16,7 @@ using namespace cuda;
 
 constexpr uint64_t kGranularity = 2u << 20;
 
+constexpr int kRead = 1, kReadAndWrite = 3;  // CUmemAccess_flags
 constexpr unsigned kPortableAndMapped = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
 
 }  // namespace
@@ -37,14 +42,10 @@ tutti::Result<uint64_t> Window::Open(os::Fd host_file, uint64_t host_bytes, uint
 }
 
 Status Window::OpenHostInReserved(const os::Fd& host_file) {
-  CUmemGenericAllocationHandle memory = 0;
-  auto* const descriptor = reinterpret_cast<void*>(static_cast<uintptr_t>(host_file.get()));
-  TUTTI_TRY(vendor_.Check(
-      vendor_.cuMemImportFromShareableHandle(&memory, descriptor, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
-      "cuMemImportFromShareableHandle of the window's host part"));
-  TUTTI_TRY(vendor_.Check(vendor_.cuMemMap(base_, host_bytes_, 0, memory, 0), "cuMemMap of the window's host part"));
-  TUTTI_TRY(AllowAccess(base_, host_bytes_));
-  return vendor_.Check(vendor_.cuMemRelease(memory), "cuMemRelease");
+  TUTTI_ASSIGN(const CUmemGenericAllocationHandle memory, Import(host_file.get()));
+  const Status shown = Show(base_, host_bytes_, memory, true);
+  vendor_.cuMemRelease(memory);  // the mapping holds it
+  return shown;
 }
 
 Status Window::OpenHostBelow(const os::Fd& host_file) {
@@ -69,8 +70,9 @@ Status Window::AttachHost(uint64_t address, uint64_t bytes) {
       fmt::format("the device has host memory at other addresses than the host: {:#x} at {:#x}", address, seen));
 }
 
-Status Window::AllowAccess(uint64_t address, uint64_t bytes) const {
-  const CUmemAccessDesc access{.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device_}, .flags = 3};
+Status Window::AllowAccess(uint64_t address, uint64_t bytes, bool writable) const {
+  const CUmemAccessDesc access{.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device_},
+                               .flags = writable ? kReadAndWrite : kRead};
   return vendor_.Check(vendor_.cuMemSetAccess(address, bytes, &access, 1), "cuMemSetAccess");
 }
 
@@ -79,35 +81,95 @@ bool Window::InDevicePart(uint64_t address, uint64_t bytes) const {
          InRange(address - base_ - host_bytes_, bytes, device_bytes_);
 }
 
-Status Window::MapSlab(uint64_t address, uint64_t bytes, os::Fd* exported) {
-  if (!InDevicePart(address, bytes) || address % kGranularity != 0 || bytes % kGranularity != 0)
-    return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
+bool Window::IsWhole(uint64_t address, uint64_t bytes) const {
+  return InDevicePart(address, bytes) && address % kGranularity == 0 && bytes % kGranularity == 0;
+}
+
+tutti::Result<CUmemGenericAllocationHandle> Window::Import(int descriptor) const {
+  CUmemGenericAllocationHandle memory = 0;
+  TUTTI_TRY(vendor_.Check(
+      vendor_.cuMemImportFromShareableHandle(&memory, reinterpret_cast<void*>(static_cast<uintptr_t>(descriptor)),
+                                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+      "cuMemImportFromShareableHandle"));
+  return memory;
+}
+
+// Our own driver exports memory to clients of the same server only, but imports files of its program.
+tutti::Result<Window::Memory> Window::Create(uint64_t bytes, bool shareable) const {
+  Memory memory;
+  if (vendor_.ours && shareable) {
+    TUTTI_ASSIGN(memory.file, os::CreateMemory("tutti-slab", bytes));
+    TUTTI_ASSIGN(memory.handle, Import(memory.file.get()));
+    return memory;
+  }
   const CUmemAllocationProp properties{.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                       .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                       .requestedHandleTypes = shareable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0,
                                        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device_},
                                        .win32HandleMetaData = nullptr,
                                        .allocFlags = {}};
-  CUmemGenericAllocationHandle memory = 0;
-  TUTTI_TRY(vendor_.Check(vendor_.cuMemCreate(&memory, bytes, &properties, 0),
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemCreate(&memory.handle, bytes, &properties, 0),
                           fmt::format("cuMemCreate of {} bytes", bytes)));
-  Status mapped = vendor_.Check(vendor_.cuMemMap(address, bytes, 0, memory, 0), "cuMemMap");
+  return memory;
+}
+
+Status Window::Show(uint64_t address, uint64_t bytes, CUmemGenericAllocationHandle memory, bool writable) const {
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemMap(address, bytes, 0, memory, 0), "cuMemMap"));
+  const Status allowed = AllowAccess(address, bytes, writable);
+  if (!allowed) vendor_.cuMemUnmap(address, bytes);
+  return allowed;
+}
+
+Status Window::MapSlab(uint64_t address, uint64_t bytes, bool shareable) {
+  if (!IsWhole(address, bytes)) return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
+  TUTTI_ASSIGN(Memory memory, Create(bytes, shareable));
+  Status mapped = Show(address, bytes, memory.handle, true);
   if (mapped) {
-    mapped = AllowAccess(address, bytes);
-    int descriptor = -1;
-    if (mapped && !vendor_.ours &&
-        vendor_.cuMemExportToShareableHandle(&descriptor, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ==
-            CUDA_SUCCESS)
-      *exported = os::Fd(descriptor);
-    if (mapped) mapped = Clear(address, bytes);
+    mapped = Clear(address, bytes);
     if (!mapped) vendor_.cuMemUnmap(address, bytes);
   }
-  vendor_.cuMemRelease(memory);  // the mapping holds it
+  if (mapped && shareable) {
+    shareable_.insert_or_assign(address, std::move(memory));
+  } else {
+    vendor_.cuMemRelease(memory.handle);  // the mapping holds it
+  }
   return mapped;
 }
 
 Status Window::UnmapSlab(uint64_t address, uint64_t bytes) {
-  if (!InDevicePart(address, bytes)) return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
-  return vendor_.Check(vendor_.cuMemUnmap(address, bytes), "cuMemUnmap");
+  if (!IsWhole(address, bytes)) return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemUnmap(address, bytes), "cuMemUnmap"));
+  const auto memory = shareable_.extract(address);
+  if (!memory) return {};
+  return vendor_.Check(vendor_.cuMemRelease(memory.mapped().handle), "cuMemRelease");
+}
+
+tutti::Result<os::Fd> Window::ExportSlab(uint64_t address) {
+  const auto found = shareable_.find(address);
+  if (found == shareable_.end())
+    return Fail(CUDA_ERROR_INVALID_VALUE, fmt::format("no memory that can be shared is mapped at {:#x}", address));
+  int descriptor = -1;
+  if (const os::Fd& file = found->second.file; file) {
+    descriptor = fcntl(file.get(), F_DUPFD_CLOEXEC, 0);
+    if (descriptor < 0) return FailErrno("a memory file's descriptor", CUDA_ERROR_OUT_OF_MEMORY);
+  } else {
+    TUTTI_TRY(vendor_.Check(vendor_.cuMemExportToShareableHandle(&descriptor, found->second.handle,
+                                                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+                            "cuMemExportToShareableHandle"));
+  }
+  return os::Fd(descriptor);
+}
+
+Status Window::MapMemory(uint64_t address, uint64_t bytes, const os::Fd& memory, bool writable) {
+  if (!IsWhole(address, bytes) || !memory) return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
+  TUTTI_ASSIGN(const CUmemGenericAllocationHandle handle, Import(memory.get()));
+  const Status shown = Show(address, bytes, handle, writable);
+  vendor_.cuMemRelease(handle);  // the mapping holds it
+  return shown;
+}
+
+Status Window::SetAccess(uint64_t address, uint64_t bytes, bool writable) {
+  if (!IsWhole(address, bytes)) return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
+  return AllowAccess(address, bytes, writable);
 }
 
 Status Window::Clear(uint64_t address, uint64_t bytes) {

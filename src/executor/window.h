@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 #include "base/error.h"
 #include "executor/vendor.h"
@@ -21,17 +22,29 @@ class Window {
   // Makes the device reach a range of the host part, once for each.
   Status AttachHost(uint64_t address, uint64_t bytes);
 
-  // New memory of zeros at these addresses of the device part. `*exported` is a descriptor of it, where the driver
-  // makes one: whoever has it open keeps the memory.
-  Status MapSlab(uint64_t address, uint64_t bytes, os::Fd* exported);
+  // New memory of zeros at these addresses of the device part.
+  Status MapSlab(uint64_t address, uint64_t bytes, bool shareable);
   Status UnmapSlab(uint64_t address, uint64_t bytes);
+  // A descriptor of the shareable memory that was mapped there: whoever has it open keeps the memory.
+  Result<os::Fd> ExportSlab(uint64_t address);
+  // Shows all of the memory that an executor has exported, of so many bytes, at these addresses of the device part.
+  Status MapMemory(uint64_t address, uint64_t bytes, const os::Fd& memory, bool writable);
+  Status SetAccess(uint64_t address, uint64_t bytes, bool writable);
   Status Clear(uint64_t address, uint64_t bytes);
   Result<uint64_t> ReadWord(uint64_t address, uint64_t bytes);
 
  private:
+  struct Memory {
+    cuda::CUmemGenericAllocationHandle handle = 0;
+    os::Fd file;  // that it is in, if the driver is ours
+  };
+  Result<Memory> Create(uint64_t bytes, bool shareable) const;
+  Result<cuda::CUmemGenericAllocationHandle> Import(int descriptor) const;
+  Status Show(uint64_t address, uint64_t bytes, cuda::CUmemGenericAllocationHandle memory, bool writable) const;
+  bool IsWhole(uint64_t address, uint64_t bytes) const;
   Status OpenHostInReserved(const os::Fd& host_file);
   Status OpenHostBelow(const os::Fd& host_file);
-  Status AllowAccess(uint64_t address, uint64_t bytes) const;
+  Status AllowAccess(uint64_t address, uint64_t bytes, bool writable) const;
   bool InDevicePart(uint64_t address, uint64_t bytes) const;
 
   const Vendor& vendor_;
@@ -40,6 +53,7 @@ class Window {
   uint64_t host_bytes_ = 0;
   uint64_t device_bytes_ = 0;
   cuda::CUstream stream_ = nullptr;  // for clearing
+  std::map<uint64_t, Memory> shareable_;  // by the address of the slab
 };
 
 }  // namespace tutti::executor

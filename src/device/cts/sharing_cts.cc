@@ -1,6 +1,9 @@
 // Memory at several addresses, and of several Spaces.
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
 #include "cuda/result.h"
 #include "device/cts/conformance.h"
 
@@ -8,29 +11,38 @@ namespace tutti::device::cts {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kPiece = 2 * kMiB;  // what every backend can share and map by itself
 using AtEnd = Space::AtEnd;
+
+// Whether it comes to hold, within a minute.
+template <typename Condition>
+bool Comes(Condition condition) {
+  constexpr int kLooks = 60'000;
+  for (int look = 0; look < kLooks && !condition(); ++look) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return condition();
+}
 
 TEST_F(Conformance, MemoryIsSeenWhereverItIsMapped) {
   Client client(backend_.get());
-  const uint64_t memory = client.Allocate(kMiB);
-  const uint64_t at = client.space().Reserve(0, 4 * kMiB, kMiB, 0).value();
+  const uint64_t memory = client.Allocate(kPiece);
+  const uint64_t at = client.space().Reserve(0, 4 * kPiece, kPiece, 0).value();
   const auto shared = client.space().Share(memory, AtEnd::kKept).value();
-  EXPECT_EQ(shared->bytes(), kMiB);
+  EXPECT_EQ(shared->bytes(), kPiece);
   ASSERT_TRUE(client.space().Map(at, shared, true));
-  ASSERT_TRUE(client.space().Map(at + 2 * kMiB, shared, true));
+  ASSERT_TRUE(client.space().Map(at + 2 * kPiece, shared, true));
   client.Write(at + 100, std::vector<uint8_t>(1000, 7));
-  EXPECT_EQ(client.Read(at + 2 * kMiB + 100, 1000), std::vector<uint8_t>(1000, 7));
+  EXPECT_EQ(client.Read(at + 2 * kPiece + 100, 1000), std::vector<uint8_t>(1000, 7));
   EXPECT_EQ(client.Read(memory + 100, 1000), std::vector<uint8_t>(1000, 7));
-  EXPECT_EQ(client.space().Map(at + kMiB / 2, shared, true).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(client.space().Unmap(at, kMiB / 2).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
-  ASSERT_TRUE(client.space().Unmap(at, 4 * kMiB));
+  EXPECT_EQ(client.space().Map(at + kPiece / 2, shared, true).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(client.space().Unmap(at, kPiece / 2).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
+  ASSERT_TRUE(client.space().Unmap(at, 4 * kPiece));
   EXPECT_EQ(client.Read(memory + 100, 1000), std::vector<uint8_t>(1000, 7));
 }
 
 TEST_F(Conformance, AWriteWhereNothingIsMappedIsAFault) {
   Client client(backend_.get());
   client.CreateStream(1);
-  const uint64_t at = client.space().Reserve(0, kMiB, kMiB, 0).value();
+  const uint64_t at = client.space().Reserve(0, kPiece, kPiece, 0).value();
   const uint64_t ticket = client.next_ticket();
   ASSERT_TRUE(client.space().Fill(
       1, ticket, {.destination = at, .width = 16, .height = 1, .pitch = 64, .value = 1, .element_bytes = 4}));
@@ -40,36 +52,36 @@ TEST_F(Conformance, AWriteWhereNothingIsMappedIsAFault) {
 
 TEST_F(Conformance, AWishForAddressesIsFollowedIfTheyAreFree) {
   Client client(backend_.get());
-  const uint64_t at = client.space().Reserve(0, kMiB, kMiB, 0).value();
-  EXPECT_EQ(client.space().Reserve(0, kMiB, kMiB, at + 16 * kMiB).value(), at + 16 * kMiB);
-  EXPECT_NE(client.space().Reserve(0, kMiB, kMiB, at + 16 * kMiB).value(), at + 16 * kMiB) << "they are taken";
+  const uint64_t at = client.space().Reserve(0, kPiece, kPiece, 0).value();
+  EXPECT_EQ(client.space().Reserve(0, kPiece, kPiece, at + 16 * kPiece).value(), at + 16 * kPiece);
+  EXPECT_NE(client.space().Reserve(0, kPiece, kPiece, at + 16 * kPiece).value(), at + 16 * kPiece) << "they are taken";
   ASSERT_TRUE(client.space().Free(at));
-  EXPECT_EQ(client.space().Reserve(0, kMiB, kMiB, at).value(), at);
-  EXPECT_TRUE(client.space().Reserve(0, kMiB, kMiB, 4096)) << "of another window: anywhere";
+  EXPECT_EQ(client.space().Reserve(0, kPiece, kPiece, at).value(), at);
+  EXPECT_TRUE(client.space().Reserve(0, kPiece, kPiece, 4096)) << "of another window: anywhere";
 }
 
 TEST_F(Conformance, ASpaceSeesWhatAnotherSharesAndKeepsIt) {
   const uint64_t before = backend_->memory(0).used_bytes();
   Client giver(backend_.get()), taker(backend_.get());
-  const uint64_t memory = giver.Allocate(kMiB), secret = giver.Allocate(kMiB);
-  giver.Write(memory, std::vector<uint8_t>(kMiB, 1));
-  giver.Write(secret, std::vector<uint8_t>(kMiB, 0x5e));
+  const uint64_t memory = giver.Allocate(kPiece), secret = giver.Allocate(kPiece);
+  giver.Write(memory, std::vector<uint8_t>(kPiece, 1));
+  giver.Write(secret, std::vector<uint8_t>(kPiece, 0x5e));
   auto shared = giver.space().Share(memory, AtEnd::kKept).value();
-  const uint64_t at = taker.space().Reserve(0, kMiB, kMiB, 0).value();
+  const uint64_t at = taker.space().Reserve(0, kPiece, kPiece, 0).value();
   ASSERT_TRUE(taker.space().Map(at, shared, true));
-  EXPECT_EQ(taker.Read(at, kMiB), std::vector<uint8_t>(kMiB, 1));
+  EXPECT_EQ(taker.Read(at, kPiece), std::vector<uint8_t>(kPiece, 1));
   ASSERT_TRUE(giver.space().Free(memory));
   EXPECT_TRUE(shared->withdrawn());
-  const uint64_t next = giver.Allocate(kMiB);
-  giver.Write(next, std::vector<uint8_t>(kMiB, 0x5e));
+  const uint64_t next = giver.Allocate(kPiece);
+  giver.Write(next, std::vector<uint8_t>(kPiece, 0x5e));
   taker.Write(at, std::vector<uint8_t>(100, 2));
-  EXPECT_EQ(taker.Read(at + 100, kMiB - 100), std::vector<uint8_t>(kMiB - 100, 1));
+  EXPECT_EQ(taker.Read(at + 100, kPiece - 100), std::vector<uint8_t>(kPiece - 100, 1));
   giver.Destroy();
-  EXPECT_EQ(backend_->memory(0).used_bytes(), before + kMiB) << "what is held counts";
-  EXPECT_EQ(taker.Read(at + 100, kMiB - 100), std::vector<uint8_t>(kMiB - 100, 1));
+  EXPECT_EQ(backend_->memory(0).used_bytes(), before + kPiece) << "what is held counts";
+  EXPECT_EQ(taker.Read(at + 100, kPiece - 100), std::vector<uint8_t>(kPiece - 100, 1));
   shared.reset();
   ASSERT_TRUE(taker.space().Free(at));
-  EXPECT_EQ(backend_->memory(0).used_bytes(), before);
+  EXPECT_TRUE(Comes([&] { return backend_->memory(0).used_bytes() == before; }));
 }
 
 TEST_F(Conformance, SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits) {
@@ -127,8 +139,8 @@ TEST_F(Conformance, MemoryOfTheHostIsLimitedAndComesBack) {
 
 TEST_F(Conformance, OnlyMemoryOfTheClientIsShared) {
   Client client(backend_.get());
-  const uint64_t at = client.space().Reserve(0, kMiB, kMiB, 0).value();
-  const uint64_t memory = client.Allocate(kMiB);
+  const uint64_t at = client.space().Reserve(0, kPiece, kPiece, 0).value();
+  const uint64_t memory = client.Allocate(kPiece);
   for (const uint64_t address : {at, memory + 4096, uint64_t{0}})
     EXPECT_EQ(client.space().Share(address, AtEnd::kKept).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
   ASSERT_TRUE(client.space().Free(memory));

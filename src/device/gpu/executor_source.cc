@@ -17,25 +17,27 @@ namespace {
 
 uint64_t Whole(uint64_t bytes) { return AlignUp(bytes, kSlabBytes); }
 
-// Twice the memory in the device part, so that fragmentation does not matter; less where the driver has no room.
+// Twice the memory in the device part, so that fragmentation does not matter. Addresses to reserve several times, since
+// programs reserve them for what they may come to need. Less where the driver has no room.
 std::vector<wire::WindowShape> ShapesFor(uint64_t device_bytes, uint64_t host_bytes) {
-  const auto shape = [](uint64_t host, uint64_t device) {
-    return wire::WindowShape{.bytes = Whole(host) + Whole(device),
+  const auto shape = [](uint64_t host, uint64_t device, uint64_t reserved) {
+    return wire::WindowShape{.bytes = Whole(host) + Whole(device) + Whole(reserved),
                              .host_bytes = Whole(host),
                              .device_bytes = Whole(device),
-                             .reserved_bytes = 0,
+                             .reserved_bytes = Whole(reserved),
                              .device_part_reachable = false};
   };
   constexpr uint64_t kLeastHost = 256ull << 20;
   const uint64_t host = std::max(std::min(host_bytes, device_bytes), kLeastHost);
-  return {shape(host, 2 * device_bytes), shape(host / 2, device_bytes + device_bytes / 4),
-          shape(std::max(host / 8, kLeastHost), device_bytes)};
+  return {shape(host, 2 * device_bytes, 4 * device_bytes),
+          shape(host / 2, device_bytes + device_bytes / 4, device_bytes),
+          shape(std::max(host / 8, kLeastHost), device_bytes, device_bytes / 2)};
 }
 
 Result<uint64_t> Open(ExecutorLink& executor, const wire::WindowShape& shape, uint64_t wish, int file) {
   TUTTI_ASSIGN(const ExecutorLink::Reply opened, executor.Ask({.kind = executor::RequestKind::kOpenWindow,
                                                                .address = wish,
-                                                               .bytes = shape.device_bytes,
+                                                               .bytes = shape.bytes - shape.host_bytes,
                                                                .host_bytes = shape.host_bytes},
                                                               file, ExecutorLink::kStartTimeoutMs));
   const uint64_t base = opened.answer.value;

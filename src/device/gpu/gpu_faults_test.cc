@@ -135,12 +135,12 @@ TEST_F(GpuFaults, ADriverThatHangsInARequestHoldsUpItsClientAlone) {
 TEST_F(GpuFaults, MemoryThatADriverDoesNotGiveIsRefusedAndNoMore) {
   const auto client = Serve("cuMemCreate=fail:2");
   const uint64_t before = client->sink().memory_used(0);
-  const auto refused = client->space().Allocate(0, wire::MemoryKind::kDevice, 8 * kMebibyte, 0);
+  const auto refused = client->space().Allocate(0, wire::MemoryKind::kDevice, kMebibyte / 16, 0);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, cuda::CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(client->sink().memory_used(0), before);
   EXPECT_TRUE(client->sink().faults().empty());
-  EXPECT_TRUE(client->space().Allocate(0, wire::MemoryKind::kHost, 8 * kMebibyte, 0)) << "which is not the driver's";
+  EXPECT_TRUE(client->space().Allocate(0, wire::MemoryKind::kHost, kMebibyte / 16, 0)) << "which is not the driver's";
   EXPECT_NE(LoadAdd(*client), 0u);
   EXPECT_TRUE(client->Synchronize(1));
 }

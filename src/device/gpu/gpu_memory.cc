@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
+#include <vector>
 
 #include "cuda/result.h"
 
@@ -30,11 +32,30 @@ GpuMemory::GpuMemory(CurrentExecutor* executor, uint64_t base, const wire::Windo
       accounts_(std::move(accounts)),
       sink_(sink),
       counters_(counters),
+      executor_(executor),
       host_part_(std::move(host_part)),
-      slabs_(executor, base + shape.host_bytes, shape.device_bytes) {}
+      slabs_(executor, base + shape.host_bytes, shape.device_bytes),
+      reserved_(base + shape.reserved_begin(), shape.reserved_bytes) {
+  home_->gone = [this](uint64_t counted) { NobodyHolds(counted); };
+}
 
+// What others hold counts as long as they do.
 GpuMemory::~GpuMemory() {
-  for (const auto& [address, allocation] : allocations_) Unreserve(allocation);
+  {
+    std::lock_guard lock(home_->mutex);
+    home_->gone = nullptr;
+  }
+  std::vector<std::shared_ptr<SharedSlab>> held;  // by us, too
+  for (const auto& [address, allocation] : allocations_) {
+    auto shared = allocation.shared.lock();
+    if (shared == nullptr) {
+      Unreserve(allocation);
+      continue;
+    }
+    shared->Withdraw();
+    shared->LeaveToHolders();
+    held.push_back(std::move(shared));
+  }
   if (of_modules_ != 0) Unreserve({.bytes = of_modules_, .on_device = true});
 }
 
@@ -44,9 +65,9 @@ Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint
   }
   if (bytes > bytes_ || alignment > kMostAlignment)
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes do not fit into the window", bytes));
-  const Allocation allocation{.bytes = AlignUp(bytes, kGranularity),
-                              .on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged,
-                              .in_host_part = kind != wire::MemoryKind::kDevice};
+  Allocation allocation{.bytes = AlignUp(bytes, kGranularity),
+                        .on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged,
+                        .in_host_part = kind != wire::MemoryKind::kDevice};
   TUTTI_TRY(Reserve(allocation));
   const auto address = [&] {
     std::lock_guard lock(changing_);
@@ -89,6 +110,7 @@ Status GpuMemory::Reserve(const Allocation& allocation) {
 }
 
 void GpuMemory::Unreserve(const Allocation& allocation) {
+  if (allocation.addresses) return;
   if (allocation.on_device) {
     accounts_.account->Release(allocation.bytes, accounts_.groups);
     used_ -= allocation.bytes;
@@ -132,32 +154,48 @@ void GpuMemory::CountFreed(int64_t bytes) {
 }
 
 Status GpuMemory::Retire(uint64_t address) {
+  std::shared_ptr<SharedSlab> kept;  // dropped without the lock
   std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
   if (found == allocations_.end() || found->second.retired)
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no allocation of the client begins at 0x{:x}", address));
   found->second.retired = true;
+  kept = std::move(found->second.own);
+  if (kept != nullptr) kept->Withdraw();
   if (found->second.on_device) CountFreed(static_cast<int64_t>(found->second.bytes));
   return {};
 }
 
 void GpuMemory::Release(uint64_t address) {
   Allocation allocation;
+  std::shared_ptr<SharedSlab> held;  // these are dropped without the locks
+  ReservedPart::Mappings hidden;
   {
     std::lock_guard lock(mutex_);
     const auto found = allocations_.find(address);
     if (found == allocations_.end()) return;
-    allocation = found->second;
+    allocation = std::move(found->second);
     allocations_.erase(found);
+    held = allocation.shared.lock();
+    if (held != nullptr) held->LeaveToHolders();
   }
   {
     std::lock_guard lock(changing_);
     if (allocation.in_host_part) {
       host_part_.Give(address, allocation.bytes);
+    } else if (allocation.addresses) {
+      {
+        std::lock_guard mapped(mutex_);
+        hidden = reserved_.TakeAll(address);
+      }
+      Hide(hidden);
+      std::lock_guard mapped(mutex_);
+      reserved_.Free(address);
     } else {
       slabs_.Give(address, allocation.bytes);
     }
   }
+  if (held != nullptr) return;
   std::lock_guard lock(mutex_);
   Unreserve(allocation);
   if (!allocation.on_device) return;
@@ -167,7 +205,123 @@ void GpuMemory::Release(uint64_t address) {
 
 Status GpuMemory::AttachTo(ExecutorLink& executor) {
   TUTTI_TRY(host_part_.AttachTo(executor));
-  return slabs_.AttachTo(executor);
+  TUTTI_TRY(slabs_.AttachTo(executor));
+  for (const auto& [address, mapping] : reserved_.mappings()) {
+    TUTTI_TRY(executor.Ask({.kind = executor::RequestKind::kMapMemory,
+                            .address = address,
+                            .bytes = mapping.memory->bytes(),
+                            .flags = mapping.writable ? 0u : executor::kReadOnly},
+                           mapping.memory->descriptor()));
+  }
+  return {};
+}
+
+// --- reserved addresses, and what is shared
+
+bool GpuMemory::Contains(uint64_t address, uint64_t bytes, bool writes) const {
+  if (address < base_ || !InRange<uint64_t>(address - base_, bytes, bytes_)) return false;
+  if (!reserved_.Overlaps(address, bytes)) return true;
+  std::lock_guard lock(mutex_);
+  return reserved_.Covers(address, bytes, writes);
+}
+
+Result<uint64_t> GpuMemory::ReserveAddresses(uint64_t bytes, uint64_t alignment, uint64_t wish) {
+  if (alignment != 0 && !std::has_single_bit(alignment))
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "an alignment that is no power of two");
+  std::lock_guard changing(changing_);
+  std::lock_guard lock(mutex_);
+  const auto address = reserved_.Reserve(bytes, alignment, wish);
+  if (!address)
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                fmt::format("no {} addresses in a row are left of the client's", bytes));
+  allocations_.emplace(*address, Allocation{.bytes = bytes, .addresses = true});
+  return *address;
+}
+
+// With the lock.
+Result<GpuMemory::Allocation*> GpuMemory::FindShareable(uint64_t address) {
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end() || found->second.retired || found->second.addresses)
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no memory of the client begins at 0x{:x}", address));
+  if (found->second.in_host_part) {
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED,
+                "memory of the host, and events, are not shared between processes on a GPU yet");
+  }
+  return &found->second;
+}
+
+Result<std::shared_ptr<SharedMemory>> GpuMemory::Share(uint64_t address) {
+  std::lock_guard changing(changing_);
+  {
+    std::lock_guard lock(mutex_);
+    TUTTI_ASSIGN(const Allocation* const allocation, FindShareable(address));
+    if (allocation->own != nullptr) return allocation->own;
+  }
+  const auto bytes = slabs_.BytesOf(address);
+  if (!bytes) {
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED,
+                fmt::format("the memory at 0x{:x} shares {} bytes with others: on a GPU only memory of more than half "
+                            "of that can be shared",
+                            address, kSlabBytes));
+  }
+  DescriptorPlace place(home_->descriptors);
+  if (!place) {
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                "as many descriptors of shared memory are open as the server's limit on open files (RLIMIT_NOFILE) "
+                "allows");
+  }
+  TUTTI_ASSIGN(os::Fd descriptor, slabs_.Export(address));
+  std::lock_guard lock(mutex_);
+  TUTTI_ASSIGN(Allocation* const allocation, FindShareable(address));
+  auto shared = std::make_shared<SharedSlab>(home_, std::move(descriptor), std::move(place), *bytes, allocation->bytes,
+                                             accounts_.account, accounts_.groups);
+  allocation->shared = allocation->own = shared;
+  slabs_.Share(address, shared);
+  return shared;
+}
+
+Status GpuMemory::Map(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable) {
+  auto shared = std::static_pointer_cast<SharedSlab>(memory);
+  std::lock_guard changing(changing_);
+  bool fresh = false;
+  {
+    std::lock_guard lock(mutex_);
+    TUTTI_ASSIGN(fresh, reserved_.Check(address, shared));
+  }
+  TUTTI_TRY(executor_->Ask({.kind = fresh ? executor::RequestKind::kMapMemory : executor::RequestKind::kSetAccess,
+                            .address = address,
+                            .bytes = shared->bytes(),
+                            .flags = writable ? 0u : executor::kReadOnly},
+                           fresh ? shared->descriptor() : -1));
+  std::lock_guard lock(mutex_);
+  reserved_.Insert(address, {.memory = std::move(shared), .writable = writable});
+  return {};
+}
+
+Status GpuMemory::Unmap(uint64_t address, uint64_t bytes) {
+  ReservedPart::Mappings hidden;  // dropped without the locks
+  std::lock_guard changing(changing_);
+  {
+    std::lock_guard lock(mutex_);
+    TUTTI_ASSIGN(hidden, reserved_.Take(address, bytes));
+  }
+  Hide(hidden);
+  return {};
+}
+
+void GpuMemory::Hide(const ReservedPart::Mappings& mappings) {
+  for (const auto& [address, mapping] : mappings) {
+    // If that fails the executor is lost, with all that it has mapped.
+    (void)executor_->Ask(
+        {.kind = executor::RequestKind::kUnmapSlab, .address = address, .bytes = mapping.memory->bytes()});
+  }
+}
+
+void GpuMemory::NobodyHolds(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  Unreserve({.bytes = bytes, .on_device = true});
+  TellUse();
+  CountFreed(-static_cast<int64_t>(bytes));
 }
 
 void GpuMemory::SetLimit(uint64_t bytes) {

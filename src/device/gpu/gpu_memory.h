@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "device/gpu/host_part.h"
+#include "device/gpu/reserved_part.h"
+#include "device/gpu/shared_slab.h"
 #include "device/gpu/slabs.h"
 #include "device/host_share.h"
 #include "wire/window_shape.h"
@@ -32,10 +34,9 @@ class GpuMemory {
   ~GpuMemory();
 
   uint64_t base() const { return base_; }
-  // Whether these bytes lie in the window.
-  bool Contains(uint64_t address, uint64_t bytes) const {
-    return address >= base_ && InRange<uint64_t>(address - base_, bytes, bytes_);
-  }
+  // Whether these bytes lie in the window; and have memory there, for writing if that is asked for, where addresses are
+  // reserved.
+  bool Contains(uint64_t address, uint64_t bytes, bool writes) const;
   uint8_t* Reached(uint64_t address, uint64_t bytes) const { return host_part_.Reached(address, bytes); }
 
   Result<uint64_t> Allocate(wire::MemoryKind kind, uint64_t bytes, uint64_t alignment);
@@ -44,6 +45,12 @@ class GpuMemory {
   Status Retire(uint64_t address);
   void Release(uint64_t address);
 
+  // See Space.
+  Result<uint64_t> ReserveAddresses(uint64_t bytes, uint64_t alignment, uint64_t wish);
+  Result<std::shared_ptr<SharedMemory>> Share(uint64_t address);
+  Status Map(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable);
+  Status Unmap(uint64_t address, uint64_t bytes);
+
   // Counts memory that the driver takes for a module, which is not in the window. OUT_OF_MEMORY where it is too much.
   Status CountModule(uint64_t bytes);
   void RetireModule(uint64_t bytes);  // it is to be unloaded
@@ -51,7 +58,8 @@ class GpuMemory {
 
   void SetLimit(uint64_t bytes);
 
-  // A new executor has what the last one had. What was in the device part is lost. While nothing else is called.
+  // A new executor has what the last one had. What was in the device part and not shared is lost. While nothing else is
+  // called.
   Status AttachTo(ExecutorLink& executor);
 
  private:
@@ -59,7 +67,10 @@ class GpuMemory {
     uint64_t bytes = 0;
     bool on_device = false;  // counts as the device's
     bool in_host_part = false;
+    bool addresses = false;  // no memory of its own
     bool retired = false;
+    std::shared_ptr<SharedSlab> own;  // until it is retired, if it is shared
+    std::weak_ptr<SharedSlab> shared;
   };
   GpuMemory(CurrentExecutor* executor, uint64_t base, const wire::WindowShape& shape, HostPart host_part,
             Accounts accounts, Sink* sink, metrics::ClientCounters* counters);
@@ -67,6 +78,10 @@ class GpuMemory {
   void Unreserve(const Allocation& allocation);
   void TellUse();
   void CountFreed(int64_t bytes);
+  Result<Allocation*> FindShareable(uint64_t address);
+  void Hide(const ReservedPart::Mappings& mappings);
+  // Of memory that it has released.
+  void NobodyHolds(uint64_t bytes);
 
   const uint64_t base_;
   const uint64_t bytes_;
@@ -74,15 +89,18 @@ class GpuMemory {
   Sink* const sink_;
   metrics::ClientCounters* const counters_;
 
+  CurrentExecutor* const executor_;
   std::mutex changing_;  // held while the executor is asked
   HostPart host_part_;
   Slabs slabs_;
-  std::mutex mutex_;  // the rest; never waits
+  mutable std::mutex mutex_;  // the rest; never waits
+  ReservedPart reserved_;  // changed with both locks
   std::unordered_map<uint64_t, Allocation> allocations_;
   uint64_t used_ = 0;
   uint64_t freed_ = 0;  // of used_: retired
   uint64_t of_modules_ = 0;  // of used_
   uint64_t limit_ = kNoMemoryLimit;
+  const std::shared_ptr<SharedSlab::Home> home_ = std::make_shared<SharedSlab::Home>();
 };
 
 }  // namespace tutti::device::gpu

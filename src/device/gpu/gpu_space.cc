@@ -13,8 +13,8 @@
 namespace tutti::device::gpu {
 namespace {
 
-constexpr const char* kNoMapping =
-    "memory at reserved addresses, and memory of other processes, are not supported on a GPU yet";
+constexpr const char* kNoHostMemory =
+    "memory of the host, and events, are not shared between processes on a GPU yet, nor mapped at reserved addresses";
 constexpr const char* kNoConditions = "conditional nodes of graphs are not supported on a GPU yet";
 
 const Error kGone{.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = "the client has gone"};
@@ -114,6 +114,9 @@ Status GpuSpace::Free(uint64_t address) {
 
 Result<uint64_t> GpuSpace::Word(uint64_t address, uint32_t bytes, uint64_t add) {
   uint8_t* const word = memory_->Reached(address, bytes);
+  if (word == nullptr && !memory_->Contains(address, bytes, add != 0)) {
+    return tutti::Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no memory of the client lies at {:#x}", address));
+  }
   if (word == nullptr && add == 0) {
     TUTTI_ASSIGN(const ExecutorLink::Reply read,
                  current_.Ask({.kind = executor::RequestKind::kReadWord, .address = address, .bytes = bytes}));
@@ -132,19 +135,30 @@ Result<uint64_t> GpuSpace::Word(uint64_t address, uint32_t bytes, uint64_t add) 
   return bytes == sizeof(uint64_t) ? access(uint64_t{}) : access(uint32_t{});
 }
 
-Result<uint64_t> GpuSpace::Reserve(uint32_t, uint64_t, uint64_t, uint64_t) {
-  return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoMapping);
+// Addresses that are wished for may just have been freed.
+Result<uint64_t> GpuSpace::Reserve(uint32_t device, uint64_t bytes, uint64_t alignment, uint64_t wish) {
+  if (device != 0) return tutti::Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
+  if (wish != 0) aside_.Wait();
+  auto address = memory_->ReserveAddresses(bytes, alignment, wish);
+  if (address || address.error().code != cuda::CUDA_ERROR_OUT_OF_MEMORY) return address;
+  aside_.Wait();
+  return memory_->ReserveAddresses(bytes, alignment, wish);
 }
-Result<std::shared_ptr<SharedMemory>> GpuSpace::Share(uint64_t, AtEnd) {
-  return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoMapping);
+
+Result<std::shared_ptr<SharedMemory>> GpuSpace::Share(uint64_t address, AtEnd end) {
+  if (end == AtEnd::kLargest) return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoHostMemory);
+  return memory_->Share(address);
 }
+
 Result<std::shared_ptr<SharedMemory>> GpuSpace::CreateHostMemory(uint64_t) {
-  return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoMapping);
+  return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoHostMemory);
 }
-Status GpuSpace::Map(uint64_t, std::shared_ptr<SharedMemory>, bool) {
-  return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoMapping);
+
+Status GpuSpace::Map(uint64_t address, std::shared_ptr<SharedMemory> memory, bool writable) {
+  return memory_->Map(address, memory, writable);
 }
-Status GpuSpace::Unmap(uint64_t, uint64_t) { return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoMapping); }
+
+Status GpuSpace::Unmap(uint64_t address, uint64_t bytes) { return memory_->Unmap(address, bytes); }
 
 // --- conditions: none can be made
 

@@ -106,7 +106,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Result<GpuOperation*> NewTask(uint64_t ticket, uint64_t argument_bytes = 0);
   template <typename Set>
   Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, Set set);
-  bool Holds(uint64_t address, uint64_t bytes) const;
+  bool Holds(uint64_t address, uint64_t bytes, bool writes) const;
   LentStreams::Lent& Lend(const Stream& stream);
   void Give(LentStreams::Lent& lent, const LentStreams::Held& record);
   bool MayGive(const LentStreams::Lent& lent, const LentStreams::Held& record) const;

@@ -68,14 +68,14 @@ Status GpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
   return {};
 }
 
-bool GpuSpace::Holds(uint64_t address, uint64_t bytes) const {
-  return memory_->Contains(address, bytes) || modules_.HasVariable(address, bytes);
+bool GpuSpace::Holds(uint64_t address, uint64_t bytes, bool writes) const {
+  return memory_->Contains(address, bytes, writes) || modules_.HasVariable(address, bytes);
 }
 
 Status GpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyBody& copy) {
   const auto to = DestinationOf(copy), from = SourceOf(copy);
-  const bool to_is_ours = to && (to->bytes == 0 || Holds(to->address, to->bytes));
-  const bool from_is_ours = from && (from->bytes == 0 || Holds(from->address, from->bytes));
+  const bool to_is_ours = to && (to->bytes == 0 || Holds(to->address, to->bytes, true));
+  const bool from_is_ours = from && (from->bytes == 0 || Holds(from->address, from->bytes, false));
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
   TUTTI_ASSIGN(GpuOperation* const operation, NewTask(ticket));
@@ -96,7 +96,7 @@ Status GpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
 
 Status GpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillBody& fill) {
   const auto to = DestinationOf(fill);
-  const bool is_ours = to && (to->bytes == 0 || Holds(to->address, to->bytes));
+  const bool is_ours = to && (to->bytes == 0 || Holds(to->address, to->bytes, true));
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
   TUTTI_ASSIGN(GpuOperation* const operation, NewTask(ticket));

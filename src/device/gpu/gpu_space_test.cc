@@ -15,6 +15,7 @@
 #include "device/cts/client.h"
 #include "device/cts/images.h"
 #include "device/gpu/gpu_backend.h"
+#include "device/gpu/slabs.h"
 
 namespace tutti::device::gpu {
 namespace {
@@ -117,6 +118,74 @@ TEST_F(GpuSpaceTest, AnExecutorThatHangsHoldsUpItsClientAlone) {
   EXPECT_TRUE(allocated);
   EXPECT_TRUE(client.Synchronize(1));
   EXPECT_TRUE(Computes(client));
+}
+
+// The memory of a client of another one's, at addresses of its own.
+uint64_t Show(Client& client, const std::shared_ptr<SharedMemory>& memory) {
+  const auto at = client.space().Reserve(0, memory->bytes(), 0, 0);
+  if (!at || !client.space().Map(*at, memory, true)) return 0;
+  return *at;
+}
+
+TEST_F(GpuSpaceTest, WhatIsSharedOutlivesTheExecutorsOfAllThatHaveIt) {
+  Served giver = Serve(), taker = Serve();
+  const std::vector<uint8_t> bytes(kSlabBytes, 0x5a);
+  const uint64_t home = giver.client->Allocate(kSlabBytes), alone = giver.client->Allocate(kSlabBytes);
+  giver.client->Write(home, bytes);
+  giver.client->Write(alone, bytes);
+  const auto shared = giver.client->space().Share(home, Space::AtEnd::kKept).value();
+  const uint64_t at = Show(*taker.client, shared), again = Show(*giver.client, shared);
+  ASSERT_NE(at, 0u);
+  ASSERT_NE(again, 0u);
+  for (const Served* const lost : {&giver, &taker}) {
+    kill(lost->executor, SIGKILL);
+    ASSERT_TRUE(lost->client->sink().WaitFaults(1));
+    lost->client->space().Reset(0);
+  }
+  EXPECT_EQ(taker.client->Read(at, kSlabBytes), bytes);
+  EXPECT_EQ(giver.client->Read(alone, kSlabBytes), std::vector<uint8_t>(kSlabBytes)) << "what is not shared is lost";
+  taker.client->Write(at, std::vector<uint8_t>(100, 7));
+  for (const uint64_t place : {home, again})
+    EXPECT_EQ(giver.client->Read(place, 100), std::vector<uint8_t>(100, 7)) << "it is the same memory everywhere";
+}
+
+TEST_F(GpuSpaceTest, AMistakeWithMemoryOfAnotherClientIsItsOwn) {
+  Served giver = Serve(), taker = Serve();
+  const uint64_t home = giver.client->Allocate(kSlabBytes);
+  const auto shared = giver.client->space().Share(home, Space::AtEnd::kKept).value();
+  const uint64_t at = taker.client->space().Reserve(0, 2 * kSlabBytes, 0, 0).value();
+  ASSERT_TRUE(taker.client->space().Map(at, shared, false));
+  const auto fill = [&](uint64_t address, uint64_t width) {
+    return taker.client->space().Fill(1, taker.client->next_ticket(),
+                                      {.destination = address, .width = width, .height = 1, .element_bytes = 1});
+  };
+  ASSERT_TRUE(fill(at, 64)) << "it may only be read there";
+  ASSERT_TRUE(taker.client->sink().WaitFaults(1));
+  EXPECT_EQ(taker.client->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
+  taker.client->space().Reset(0);
+  ASSERT_TRUE(taker.client->space().Map(at, shared, true));
+  ASSERT_TRUE(fill(at + kSlabBytes - 8, 16)) << "behind its end nothing is mapped";
+  ASSERT_TRUE(taker.client->sink().WaitFaults(2));
+  taker.client->space().Reset(0);
+  ASSERT_TRUE(fill(at, 64));
+  EXPECT_TRUE(taker.client->Synchronize(1));
+  EXPECT_EQ(giver.client->Read(home, 64), std::vector<uint8_t>(64));
+  EXPECT_EQ(giver.client->sink().faults().size(), 0u);
+  EXPECT_TRUE(Computes(*giver.client));
+}
+
+TEST_F(GpuSpaceTest, MemoryThatItsClientHasFreedCountsAsItsOwnWhileOthersHoldIt) {
+  Served giver = Serve(), taker = Serve();
+  giver.client->space().SetLimits({.memory_bytes = {kMiB + 2 * kSlabBytes}});
+  const uint64_t home = giver.client->Allocate(2 * kSlabBytes);
+  auto shared = giver.client->space().Share(home, Space::AtEnd::kKept).value();
+  const uint64_t at = Show(*taker.client, shared);
+  shared.reset();
+  ASSERT_TRUE(giver.client->space().Free(home));
+  const auto more = [&] { return giver.client->space().Allocate(0, wire::MemoryKind::kDevice, kSlabBytes, 0); };
+  EXPECT_EQ(more().error().code, cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  ASSERT_TRUE(taker.client->space().Unmap(at, 2 * kSlabBytes));
+  EXPECT_TRUE(more());
 }
 
 }  // namespace

@@ -16,22 +16,23 @@ constexpr uint64_t kGranularity = 256;
 constexpr uint64_t kMostSmall = kSlabBytes / 2;
 
 bool IsSmall(uint64_t bytes) { return bytes <= kMostSmall; }
+uint32_t FlagsOf(bool shareable) { return shareable ? uint32_t{executor::kShareable} : 0; }
 
 }  // namespace
 
-Result<std::map<uint64_t, Slabs::Slab>::iterator> Slabs::Map(uint64_t bytes, uint64_t alignment) {
+Result<std::map<uint64_t, Slabs::Slab>::iterator> Slabs::Map(uint64_t bytes, uint64_t alignment, bool shareable) {
   const uint64_t size = AlignUp(bytes, kSlabBytes);
   const auto address = addresses_.Take(size, std::max(alignment, kSlabBytes));
   if (!address)
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("no room for {} bytes in the client's window", bytes));
-  auto mapped = executor_->Ask({.kind = RequestKind::kMapSlab, .address = *address, .bytes = size});
+  auto mapped =
+      executor_->Ask({.kind = RequestKind::kMapSlab, .address = *address, .bytes = size, .flags = FlagsOf(shareable)});
   if (!mapped) {
     addresses_.Give(*address, size);
     return std::unexpected(mapped.error());
   }
   Slab slab;
   slab.bytes = size;
-  slab.memory = std::move(mapped->file);
   slab.clean = *address;
   return slabs_.emplace(*address, std::move(slab)).first;
 }
@@ -46,11 +47,24 @@ void Slabs::Unmap(std::map<uint64_t, Slab>::iterator slab) {
 
 Status Slabs::AttachTo(ExecutorLink& executor) {
   for (auto& [address, slab] : slabs_) {
-    TUTTI_ASSIGN(ExecutorLink::Reply mapped,
-                 executor.Ask({.kind = RequestKind::kMapSlab, .address = address, .bytes = slab.bytes}));
-    slab.memory = std::move(mapped.file);
+    const auto shared = slab.shared.lock();
+    const RequestKind kind = shared != nullptr ? RequestKind::kMapMemory : RequestKind::kMapSlab;
+    const uint32_t flags = shared != nullptr ? 0 : FlagsOf(!slab.cut);
+    TUTTI_TRY(executor.Ask({.kind = kind, .address = address, .bytes = slab.bytes, .flags = flags},
+                           shared != nullptr ? shared->descriptor() : -1));
   }
   return {};
+}
+
+std::optional<uint64_t> Slabs::BytesOf(uint64_t address) const {
+  const auto slab = slabs_.find(address);
+  return slab == slabs_.end() || slab->second.cut ? std::nullopt : std::optional(slab->second.bytes);
+}
+
+Result<os::Fd> Slabs::Export(uint64_t address) {
+  TUTTI_ASSIGN(ExecutorLink::Reply reply, executor_->Ask({.kind = RequestKind::kExportSlab, .address = address}));
+  if (!reply.file) return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "the driver exports no descriptor of the memory");
+  return std::move(reply.file);
 }
 
 Status Slabs::Clear(uint64_t address, uint64_t bytes) {
@@ -60,7 +74,7 @@ Status Slabs::Clear(uint64_t address, uint64_t bytes) {
 
 Result<uint64_t> Slabs::Take(uint64_t bytes, uint64_t alignment) {
   if (!IsSmall(bytes) || alignment > kSlabBytes) {
-    TUTTI_ASSIGN(const auto slab, Map(bytes, alignment));
+    TUTTI_ASSIGN(const auto slab, Map(bytes, alignment, true));
     return slab->first;
   }
   const auto cut_from = [&](std::map<uint64_t, Slab>::iterator at) -> Result<uint64_t> {
@@ -83,7 +97,7 @@ Result<uint64_t> Slabs::Take(uint64_t bytes, uint64_t alignment) {
     TUTTI_ASSIGN(const uint64_t address, cut_from(at));
     if (address != 0) return address;
   }
-  TUTTI_ASSIGN(const auto fresh, Map(kSlabBytes, 0));
+  TUTTI_ASSIGN(const auto fresh, Map(kSlabBytes, 0, false));
   fresh->second.cut.emplace(fresh->first, kSlabBytes, kGranularity);
   return cut_from(fresh);
 }

@@ -1,16 +1,18 @@
 // The device part of a window: memory that the executor maps by slabs. Small allocations are cut from slabs of the
 // least size, larger ones have slabs of their own, which go back to the driver when they are freed.
 //
-// The server holds the descriptor of each slab that the driver exports, so the memory outlives the executor.
+// A slab with one allocation can be shared (device/gpu/shared_slab.h): that outlives the executor.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "base/error.h"
 #include "device/common/window_allocator.h"
 #include "device/gpu/current_executor.h"
+#include "device/gpu/shared_slab.h"
 #include "os/fd.h"
 
 namespace tutti::device::gpu {
@@ -27,18 +29,24 @@ class Slabs {
   Result<uint64_t> Take(uint64_t bytes, uint64_t alignment);
   // With the size that was requested.
   void Give(uint64_t address, uint64_t bytes);
-  // Maps new memory of zeros in a new executor where the last one had slabs.
+  // The bytes of the slab with the one allocation that begins there; nothing: it has others, too.
+  std::optional<uint64_t> BytesOf(uint64_t address) const;
+  // A descriptor of that slab's memory.
+  Result<os::Fd> Export(uint64_t address);
+  // From now on a new executor shows that memory there, not new one.
+  void Share(uint64_t address, const std::shared_ptr<SharedSlab>& memory) { slabs_.at(address).shared = memory; }
+  // Maps memory in a new executor where the last one had slabs: what is shared, and new memory of zeros.
   Status AttachTo(ExecutorLink& executor);
 
  private:
   struct Slab {
     uint64_t bytes = 0;
-    os::Fd memory;  // none: the driver exports none
+    std::weak_ptr<SharedSlab> shared;
     std::optional<WindowAllocator> cut;  // into small allocations
     uint32_t allocations = 0;  // of these
     uint64_t clean = 0;  // from here on it has never been handed out
   };
-  Result<std::map<uint64_t, Slab>::iterator> Map(uint64_t bytes, uint64_t alignment);
+  Result<std::map<uint64_t, Slab>::iterator> Map(uint64_t bytes, uint64_t alignment, bool shareable);
   void Unmap(std::map<uint64_t, Slab>::iterator slab);
   Status Clear(uint64_t address, uint64_t bytes);
 

@@ -22,6 +22,7 @@ std::vector<uint8_t> Serialize(const Request& request) {
   out.Put(request.block_threads);
   out.Put(request.dynamic_shared_bytes);
   out.Put(request.limit);
+  out.Put(request.flags);
   return out.Take();
 }
 
@@ -37,6 +38,7 @@ Result<Request> ParseRequest(std::span<const uint8_t> bytes) {
   request.block_threads = in.Get<uint32_t>();
   request.dynamic_shared_bytes = in.Get<uint32_t>();
   request.limit = in.Get<int32_t>();
+  request.flags = in.Get<uint32_t>();
   if (!in.ok() || !in.at_end()) return Fail("a request that is none");
   return request;
 }

@@ -24,27 +24,36 @@ inline constexpr int kBellFd = 5;  // the server's eventfd
 enum class RequestKind : uint32_t {
   kOpenWindow = 1,  // fd: the memory file of the host part
   kAttachHost = 2,  // makes a range of the host part memory of the device
-  kMapSlab = 3,  // new memory of zeros at addresses of the device part; fd of the answer: it, if the vendor exports it
-  kUnmapSlab = 4,
+  kMapSlab = 3,  // new memory of zeros at addresses of the device part
+  kUnmapSlab = 4,  // or what kMapMemory has mapped
   kClear = 5,  // zeros a range
   kLoadModule = 6,  // fd: the image; fd of the answer: its description (module/module_info.h)
   kUnloadModule = 7,
   kOccupancy = 8,
   kReadWord = 9,  // 4 or 8 bytes, now
   kSetLimit = 10,  // of the context
+  kExportSlab = 11,  // fd of the answer: a shareable slab's memory, which whoever has it open keeps
+  kMapMemory = 12,  // fd: what an executor has exported; shows all of it at these addresses, too
+  kSetAccess = 13,  // of what kMapMemory has mapped
+};
+
+enum RequestFlags : uint32_t {
+  kShareable = 1u << 0,  // kMapSlab: it may be exported
+  kReadOnly = 1u << 1,  // kMapMemory, kSetAccess: kernels may not write it there
 };
 
 // Fields that a kind does not name are 0.
 struct Request {
   RequestKind kind{};
-  uint64_t address = 0;  // kAttachHost, kMapSlab, kUnmapSlab, kClear; kOpenWindow: a wish
-  uint64_t bytes = 0;  // of these; kOpenWindow: of the device part; kSetLimit: the limit
+  uint64_t address = 0;  // of memory; kOpenWindow: a wish
+  uint64_t bytes = 0;  // of it; kOpenWindow: of the device part, with reserved addresses; kSetLimit: the limit
   uint64_t host_bytes = 0;  // kOpenWindow
   uint32_t module = 0;  // kLoadModule, kUnloadModule, kOccupancy: the server's number
   uint32_t kernel = 0;  // kOccupancy
   uint32_t block_threads = 0;
   uint32_t dynamic_shared_bytes = 0;
   int32_t limit = 0;  // kSetLimit: a CUlimit
+  uint32_t flags = 0;  // RequestFlags
 };
 
 struct Answer {

@@ -1,0 +1,78 @@
+// Memory of a client that others may map: a slab with one allocation, by the descriptor that the driver has exported.
+//
+// Whoever has the descriptor open, or the memory mapped, keeps it. It counts as its Space's until the Space has freed
+// it and nobody holds it any more; where the Space has ended by then, against the device and the Space's groups.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "device/device.h"
+#include "device/memory_account.h"
+#include "os/fd.h"
+
+namespace tutti::device::gpu {
+
+// What the backend has open for such memory: a part of the files that this process may have, and of one Space no more
+// than half of that. Thread-safe.
+class DescriptorPlace {
+ public:
+  // Holds nothing where there is no room.
+  explicit DescriptorPlace(std::shared_ptr<std::atomic<uint32_t>> of_space);
+  DescriptorPlace(DescriptorPlace&& other) noexcept = default;
+  DescriptorPlace& operator=(DescriptorPlace&&) = delete;
+  ~DescriptorPlace();
+  explicit operator bool() const { return of_space_ != nullptr; }
+
+ private:
+  std::shared_ptr<std::atomic<uint32_t>> of_space_;
+};
+
+class SharedSlab final : public SharedMemory {
+ public:
+  // What slabs know of the Space they are from. Outlives it.
+  struct Home {
+    std::mutex mutex;  // taken before any lock of a Space's memory
+    // Called, without waiting for anything, when nobody holds memory that its Space has released; null once it has
+    // ended.
+    std::function<void(uint64_t bytes)> gone;
+    std::shared_ptr<std::atomic<uint32_t>> descriptors = std::make_shared<std::atomic<uint32_t>>(0);
+  };
+
+  // `counted`: of the slab's bytes, what counts.
+  SharedSlab(std::shared_ptr<Home> home, os::Fd descriptor, DescriptorPlace place, uint64_t bytes, uint64_t counted,
+             MemoryAccount* account, MemoryGroups groups)
+      : home_(std::move(home)),
+        descriptor_(std::move(descriptor)),
+        place_(std::move(place)),
+        bytes_(bytes),
+        counted_(counted),
+        account_(account),
+        groups_(std::move(groups)) {}
+  ~SharedSlab() override;
+
+  uint64_t bytes() const override { return bytes_; }
+  uint32_t device() const override { return 0; }
+  bool withdrawn() const override { return withdrawn_.load(std::memory_order_acquire); }
+  void Withdraw() { withdrawn_.store(true, std::memory_order_release); }
+  // What it counts is from now on its holders' to give back.
+  void LeaveToHolders() { left_.store(true, std::memory_order_release); }
+
+  int descriptor() const { return descriptor_.get(); }
+
+ private:
+  const std::shared_ptr<Home> home_;
+  const os::Fd descriptor_;
+  const DescriptorPlace place_;
+  const uint64_t bytes_;
+  const uint64_t counted_;
+  MemoryAccount* const account_;
+  const MemoryGroups groups_;
+  std::atomic<bool> withdrawn_{false};
+  std::atomic<bool> left_{false};
+};
+
+}  // namespace tutti::device::gpu
