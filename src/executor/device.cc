@@ -17,7 +17,6 @@ constexpr DeviceAttribute kMasked[] = {
     CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
     CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
-    CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES,
     CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED,
 };
@@ -37,6 +36,7 @@ Status Describe(const Vendor& vendor, CUdevice device, wire::DeviceInfo* info) {
       info->attributes[number] = value;
   }
   for (const DeviceAttribute masked : kMasked) info->attributes[masked] = 0;
+  info->attributes[CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES] &= CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   info->traits = wire::kDeviceAnyShape | wire::kDeviceAsksOccupancy;
   info->sm_group = 1;
   return {};

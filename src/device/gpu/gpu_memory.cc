@@ -260,8 +260,8 @@ Result<std::shared_ptr<SharedMemory>> GpuMemory::Share(uint64_t address) {
   const auto bytes = slabs_.BytesOf(address);
   if (!bytes) {
     return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED,
-                fmt::format("the memory at 0x{:x} shares {} bytes with others: on a GPU only memory of more than half "
-                            "of that can be shared",
+                fmt::format("the memory at 0x{:x} shares {} bytes with others: on a GPU memory of more than half of "
+                            "that can be shared, and the first few smaller allocations",
                             address, kSlabBytes));
   }
   DescriptorPlace place(home_->descriptors);

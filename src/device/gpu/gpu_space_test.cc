@@ -174,6 +174,18 @@ TEST_F(GpuSpaceTest, AMistakeWithMemoryOfAnotherClientIsItsOwn) {
   EXPECT_TRUE(Computes(*giver.client));
 }
 
+TEST_F(GpuSpaceTest, AFewSmallAllocationsCanBeSharedAndManyTakeNoSlabEach) {
+  Served giver = Serve(), taker = Serve();
+  std::vector<uint64_t> small;
+  for (int i = 0; i < 200; ++i) small.push_back(giver.client->Allocate(100));
+  giver.client->Write(small.front(), std::vector<uint8_t>(100, 7));
+  const uint64_t at = Show(*taker.client, giver.client->space().Share(small.front(), Space::AtEnd::kKept).value());
+  EXPECT_EQ(taker.client->Read(at, 100), std::vector<uint8_t>(100, 7));
+  EXPECT_EQ(giver.client->space().Share(small.back(), Space::AtEnd::kKept).error().code, cuda::CUDA_ERROR_NOT_SUPPORTED)
+      << "its neighbours would be shared with it";
+  EXPECT_LT(small.back() - small.front(), 200 * kSlabBytes / 2);
+}
+
 TEST_F(GpuSpaceTest, MemoryThatItsClientHasFreedCountsAsItsOwnWhileOthersHoldIt) {
   Served giver = Serve(), taker = Serve();
   giver.client->space().SetLimits({.memory_bytes = {kMiB + 2 * kSlabBytes}});

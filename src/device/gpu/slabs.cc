@@ -14,6 +14,7 @@ using executor::RequestKind;
 
 constexpr uint64_t kGranularity = 256;
 constexpr uint64_t kMostSmall = kSlabBytes / 2;
+constexpr uint32_t kMostForSmall = 16;  // slabs of a client with one small allocation each: 32 MiB
 
 bool IsSmall(uint64_t bytes) { return bytes <= kMostSmall; }
 uint32_t FlagsOf(bool shareable) { return shareable ? uint32_t{executor::kShareable} : 0; }
@@ -77,6 +78,13 @@ Result<uint64_t> Slabs::Take(uint64_t bytes, uint64_t alignment) {
     TUTTI_ASSIGN(const auto slab, Map(bytes, alignment, true));
     return slab->first;
   }
+  if (for_small_ < kMostForSmall) {
+    if (const auto slab = Map(bytes, alignment, true)) {
+      ++for_small_;
+      (*slab)->second.for_small = true;
+      return (*slab)->first;
+    }
+  }
   const auto cut_from = [&](std::map<uint64_t, Slab>::iterator at) -> Result<uint64_t> {
     Slab& slab = at->second;
     const auto address = slab.cut->Take(bytes, alignment);
@@ -106,7 +114,10 @@ void Slabs::Give(uint64_t address, uint64_t bytes) {
   auto at = slabs_.upper_bound(address);
   if (at == slabs_.begin()) return;
   --at;
-  if (!at->second.cut) return Unmap(at);
+  if (!at->second.cut) {
+    if (at->second.for_small) --for_small_;
+    return Unmap(at);
+  }
   at->second.cut->Give(address, bytes);
   if (--at->second.allocations == 0) Unmap(at);
 }

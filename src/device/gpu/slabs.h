@@ -1,7 +1,8 @@
 // The device part of a window: memory that the executor maps by slabs. Small allocations are cut from slabs of the
 // least size, larger ones have slabs of their own, which go back to the driver when they are freed.
 //
-// A slab with one allocation can be shared (device/gpu/shared_slab.h): that outlives the executor.
+// A slab with one allocation can be shared (device/gpu/shared_slab.h): that outlives the executor. A client's first few
+// small allocations have slabs of their own, too, as long as that costs little.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,7 @@ class Slabs {
     std::weak_ptr<SharedSlab> shared;
     std::optional<WindowAllocator> cut;  // into small allocations
     uint32_t allocations = 0;  // of these
+    bool for_small = false;  // not cut, though its allocation is small
     uint64_t clean = 0;  // from here on it has never been handed out
   };
   Result<std::map<uint64_t, Slab>::iterator> Map(uint64_t bytes, uint64_t alignment, bool shareable);
@@ -53,6 +55,7 @@ class Slabs {
   CurrentExecutor* const executor_;
   WindowAllocator addresses_;
   std::map<uint64_t, Slab> slabs_;  // by address
+  uint32_t for_small_ = 0;  // of these
 };
 
 }  // namespace tutti::device::gpu
