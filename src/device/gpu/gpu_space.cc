@@ -226,20 +226,25 @@ bool GpuSpace::Harvest() {
     UnlockAndRunDeferred(&lock);
     return true;
   }
+  const size_t streams = lent_.all().size();
   bool found = false, sound = !dispatch_.broken();
-  for (size_t i = 0; sound && i < lent_.all().size(); ++i) {
+  for (size_t i = 0; sound && i < streams; ++i) {
     LentStreams::Lent& lent = *lent_.all()[i];
     if (lent.unfinished.empty()) continue;
     const auto done = executor_->Done(lent.number, lent.given);
-    sound = done.has_value() && TakeTexts();  // what was printed before it was done
+    sound = done.has_value();
     lent.done = done.value_or(lent.done);
-    while (Operation* const operation = sound ? lent_.TakeDone(lent, *done) : nullptr) {
+  }
+  sound = sound && TakeTexts();  // what was printed before that was done
+  for (size_t i = 0; sound && i < streams; ++i) {
+    LentStreams::Lent& lent = *lent_.all()[i];
+    while (Operation* const operation = lent_.TakeDone(lent, lent.done)) {
       engine_.TaskDone(operation);
       found = true;
     }
   }
   if (sound) {
-    GiveWhatIsHeld();
+    found |= GiveWhatIsHeld();
   } else {
     LoseExecutor({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
   }

@@ -111,7 +111,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void Give(LentStreams::Lent& lent, const LentStreams::Held& record);
   bool MayGive(const LentStreams::Lent& lent, const LentStreams::Held& record) const;
   void GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record);
-  void GiveWhatIsHeld();
+  // As far as there is room. True if there may be more to give at once: the pilot serves others, too.
+  bool GiveWhatIsHeld();
   // Hands on what kernels have printed; false if the executor says what cannot be.
   bool TakeTexts();
   void FailLocked(const Error& error);

@@ -251,8 +251,10 @@ void GpuSpace::GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record)
 }
 
 // A record that is given may be what one of another stream waits for.
-void GpuSpace::GiveWhatIsHeld() {
-  for (bool again = held_ != 0; again;) {
+bool GpuSpace::GiveWhatIsHeld() {
+  constexpr int kMostRounds = 8;
+  bool again = held_ != 0;
+  for (int round = 0; again && round < kMostRounds; ++round) {
     again = false;
     for (const auto& lent : lent_.all()) {
       while (!lent->held.empty() && MayGive(*lent, lent->held.front())) {
@@ -263,6 +265,7 @@ void GpuSpace::GiveWhatIsHeld() {
       }
     }
   }
+  return again;
 }
 
 }  // namespace tutti::device::gpu
