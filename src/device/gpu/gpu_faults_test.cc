@@ -87,9 +87,10 @@ TEST_F(GpuFaults, ALaunchThatFailsIsItsClientsFault) {
 
 TEST_F(GpuFaults, WhatADriverSaysOfAKernelThatFailedIsTheFault) {
   const auto client = Serve("cuEventQuery=fail:719@3"), other = NewClient();
-  LoadAdd(*client);
+  const uint64_t counter = client->Allocate(sizeof(uint64_t));
+  const uint32_t add = LoadAdd(*client);
   for (int i = 0; i < 5; ++i) {
-    client->Launch(1, 1, 1, 1, {client->Allocate(sizeof(uint64_t)), 1, 0, 0});
+    client->Launch(1, add, 1, 1, {counter, 1, 0, 0});
     EXPECT_TRUE(client->Synchronize(1));
   }
   ASSERT_TRUE(client->sink().WaitFaults(1));
@@ -132,8 +133,8 @@ TEST_F(GpuFaults, ADriverThatHangsInARequestHoldsUpItsClientAlone) {
   EXPECT_EQ(loaded.error().code, cuda::CUDA_ERROR_DEVICE_UNAVAILABLE);
 }
 
-TEST_F(GpuFaults, MemoryThatADriverDoesNotGiveIsRefusedAndNoMore) {
-  const auto client = Serve("cuMemCreate=fail:2");
+TEST_F(GpuFaults, MemoryThatADriverDoesNotClearIsRefusedAndNoMore) {
+  const auto client = Serve("cuMemsetD8Async=fail:2");
   const uint64_t before = client->sink().memory_used(0);
   const auto refused = client->space().Allocate(0, wire::MemoryKind::kDevice, kMebibyte / 16, 0);
   ASSERT_FALSE(refused);
@@ -146,7 +147,7 @@ TEST_F(GpuFaults, MemoryThatADriverDoesNotGiveIsRefusedAndNoMore) {
 }
 
 TEST_F(GpuFaults, MemoryIsAskedForOnceMoreWhenWhatWasFreedIsBack) {
-  const auto client = Serve("cuMemCreate=fail:2@1");
+  const auto client = Serve("cuMemsetD8Async=fail:2@1");
   EXPECT_TRUE(Counts(*client, 4));
 }
 
