@@ -51,7 +51,8 @@ class GpuMemory {
   Status Map(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable);
   Status Unmap(uint64_t address, uint64_t bytes);
 
-  // Counts memory that the driver takes for a module, which is not in the window. OUT_OF_MEMORY where it is too much.
+  // Counts memory that the driver takes for a module, or by a limit of the context, which is not in the window.
+  // OUT_OF_MEMORY where it is too much.
   Status CountModule(uint64_t bytes);
   void RetireModule(uint64_t bytes);  // it is to be unloaded
   void ReleaseModule(uint64_t bytes, bool retired = true);

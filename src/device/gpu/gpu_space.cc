@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
 #include "base/clock.h"
+#include "cuda/device_attribute.h"
+#include "cuda/limits.h"
 #include "cuda/result.h"
 #include "device/gpu/pilot.h"
 
@@ -63,6 +66,7 @@ void GpuSpace::Abandon() {
 
 void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
   dispatch_.Publish();
+  busy_.store(lent_.unfinished() != 0, std::memory_order_relaxed);
   if (!engine_.has_wakes() && !engine_.has_released()) return lock->unlock();
   const Wakes wakes = engine_.TakeWakes();
   std::vector<Deferred> released = engine_.TakeReleased();
@@ -207,9 +211,17 @@ Status GpuSpace::UnloadModule(uint32_t module) {
   return {};
 }
 
-// A driver has rules of its own for when a limit may change: one that it refuses stays as it was.
-Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t value) {
-  (void)current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = value, .limit = limit});
+// A driver has rules of its own for when a limit may change: one that it refuses stays as it was, and so does one for
+// which the client has not the memory.
+Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t bytes) {
+  const bool takes_memory = limit == cuda::CU_LIMIT_MALLOC_HEAP_SIZE || limit == cuda::CU_LIMIT_PRINTF_FIFO_SIZE;
+  const uint64_t before = takes_memory ? counted_limits_[limit] : 0;
+  const uint64_t after = takes_memory ? bytes - std::min<uint64_t>(bytes, cuda::kDefaultLimits[limit]) : 0;
+  if (after > before && !memory_->CountModule(after - before)) return {};
+  const bool set = current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit}).has_value();
+  if (set && takes_memory) counted_limits_[limit] = after;
+  const uint64_t unused = set ? before - std::min(before, after) : after - std::min(before, after);
+  memory_->ReleaseModule(unused, false);
   return {};
 }
 
@@ -263,6 +275,13 @@ void GpuSpace::LookForEnd() {
   }
   LoseExecutor(*failure);
   UnlockAndRunDeferred(&lock);
+}
+
+void GpuSpace::CountTime(uint64_t passed_ns, uint64_t sharing) {
+  const auto sms =
+      static_cast<uint64_t>(executors_->device().attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]);
+  counters_.Add(metrics::Counter::wanted_ns, passed_ns);
+  counters_.Add(metrics::Counter::device_ns, passed_ns * sms / sharing);
 }
 
 bool GpuSpace::TakeTexts() {
@@ -328,12 +347,15 @@ void GpuSpace::Reset(uint32_t device) {
     if (over) break;
     std::this_thread::sleep_for(kLook);
   }
-  if (lost) Replace();
+  if (lost) return Replace();
+  const auto limits = counted_limits_;  // a fresh context has others
+  for (const auto& [limit, bytes] : limits) (void)SetKernelLimit(0, limit, cuda::kDefaultLimits[limit]);
 }
 
 void GpuSpace::Replace() {
   aside_.Wait();  // for what still asks the last one
   memory_->ReleaseModule(modules_.Forget(), false);
+  for (const auto& [limit, bytes] : std::exchange(counted_limits_, {})) memory_->ReleaseModule(bytes, false);
   {
     std::lock_guard lock(mutex_);
     if (muted_) return;

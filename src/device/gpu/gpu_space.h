@@ -7,7 +7,9 @@
 // What cannot be done on a GPU yet is refused with NOT_SUPPORTED and the reason (docs/reference/compatibility.md).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -78,12 +80,16 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void SetLimits(const Limits& limits) override;
   Status LimitContext(uint32_t, uint32_t, double) override { return {}; }
   Status LimitHeap(uint32_t, uint64_t) override { return {}; }  // comes as a kernel limit, too
-  Status SetKernelLimit(uint32_t device, int32_t limit, uint64_t value) override;
+  Status SetKernelLimit(uint32_t device, int32_t limit, uint64_t bytes) override;
   void Abandon() override;
   metrics::ClientCounters& counters(uint32_t) override { return counters_; }
 
   // For the pilot. Completes what is done, and fails the Space if its executor has; true if there was something.
   bool Harvest();
+  // Whether it has given the executor something that is not done.
+  bool busy() const { return busy_.load(std::memory_order_relaxed); }
+  // For so long it has been, beside others, `sharing` with it.
+  void CountTime(uint64_t passed_ns, uint64_t sharing);
   // The executor's process may have ended: a look that costs a system call.
   void LookForEnd();
   // The pilot is about to sleep: the executor is to wake it.
@@ -123,6 +129,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock);
 
   metrics::ClientCounters counters_;
+  std::atomic<bool> busy_{false};
   Sink* const sink_;
   Pilot* const pilot_;
   ExecutorSource* const executors_;
@@ -130,6 +137,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   HostShare host_;
   CurrentExecutor current_;
   std::unique_ptr<GpuMemory> memory_;
+  // Bytes by CUlimit, above the default. Of the thread that has the client's record.
+  std::map<int32_t, uint64_t> counted_limits_;
   GpuModules modules_;
 
   std::mutex mutex_;

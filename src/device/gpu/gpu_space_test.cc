@@ -13,6 +13,7 @@
 #include <iterator>
 #include <thread>
 
+#include "cuda/limits.h"
 #include "cuda/result.h"
 #include "device/cts/client.h"
 #include "device/cts/images.h"
@@ -250,6 +251,36 @@ TEST_F(GpuSpaceTest, MemoryThatItsClientHasFreedCountsAsItsOwnWhileOthersHoldIt)
   EXPECT_EQ(more().error().code, cuda::CUDA_ERROR_OUT_OF_MEMORY);
   ASSERT_TRUE(taker.client->space().Unmap(at, 2 * kSlabBytes));
   EXPECT_TRUE(more());
+}
+
+TEST_F(GpuSpaceTest, WhatALimitOfTheContextTakesCounts) {
+  Served served = Serve();
+  Client& client = *served.client;
+  const auto limit_heap = [&](uint64_t above_default) {
+    const uint64_t bytes = cuda::kDefaultLimits[cuda::CU_LIMIT_MALLOC_HEAP_SIZE] + above_default;
+    ASSERT_TRUE(client.space().SetKernelLimit(0, cuda::CU_LIMIT_MALLOC_HEAP_SIZE, bytes));
+  };
+  const uint64_t before = client.sink().memory_used(0);
+  limit_heap(16 * kMiB);
+  EXPECT_EQ(client.sink().memory_used(0), before + 16 * kMiB);
+  limit_heap(1ull << 40);
+  EXPECT_EQ(client.sink().memory_used(0), before + 16 * kMiB) << "more than there is: it stays as it was";
+  limit_heap(4 * kMiB);
+  EXPECT_EQ(client.sink().memory_used(0), before + 4 * kMiB);
+  client.space().Reset(0);
+  EXPECT_EQ(client.sink().memory_used(0), before) << "a fresh context has other limits";
+  EXPECT_TRUE(client.sink().faults().empty());
+}
+
+TEST_F(GpuSpaceTest, TheTimeWithWorkOnTheGpuCounts) {
+  Served served = Serve(), idle = Serve();
+  ASSERT_TRUE(Computes(*served.client));
+  ASSERT_TRUE(idle.client->Synchronize(1));
+  const metrics::ClientCounters& counters = served.client->space().counters(0);
+  const uint64_t wanted = counters.Get(metrics::Counter::wanted_ns);
+  EXPECT_GT(wanted, 0u);
+  EXPECT_EQ(counters.Get(metrics::Counter::device_ns), 2 * wanted) << "of two SMs, which nobody else had";
+  EXPECT_EQ(idle.client->space().counters(0).Get(metrics::Counter::device_ns), 0u);
 }
 
 }  // namespace

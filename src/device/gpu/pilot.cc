@@ -57,7 +57,9 @@ void Pilot::Remove(GpuSpace* space) {
 
 void Pilot::Run() {
   uint64_t found_ns = NowNs(), looked_ns = found_ns;
+  counted_ns_ = found_ns;
   while (!stop_.load(std::memory_order_seq_cst)) {
+    CountTime();  // before there is new work
     const bool taken = work_.poll && work_.poll();
     const bool done = Harvest();
     const uint64_t now_ns = NowNs();
@@ -82,6 +84,17 @@ bool Pilot::Harvest() {
   bool found = false;
   for (GpuSpace* const space : spaces_) found |= space->Harvest();
   return found;
+}
+
+// Since the last time. Programs that have work on the GPU at the same time take turns, by and large equal ones.
+void Pilot::CountTime() {
+  const uint64_t now_ns = NowNs(), passed_ns = now_ns - std::exchange(counted_ns_, now_ns);
+  std::lock_guard lock(mutex_);
+  const auto busy = static_cast<uint64_t>(std::ranges::count_if(spaces_, &GpuSpace::busy));
+  if (busy == 0) return;
+  for (GpuSpace* const space : spaces_) {
+    if (space->busy()) space->CountTime(passed_ns, busy);
+  }
 }
 
 void Pilot::LookForEnds() {

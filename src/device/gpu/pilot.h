@@ -38,6 +38,7 @@ class Pilot {
   void Stop();
   void Run();
   bool Harvest();
+  void CountTime();
   void LookForEnds();
   void Sleep();
 
@@ -45,6 +46,7 @@ class Pilot {
   Backend::IdleWork work_;  // while the thread does not run
   std::mutex mutex_;
   std::vector<GpuSpace*> spaces_;
+  uint64_t counted_ns_ = 0;  // the pilot's: up to when
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };
