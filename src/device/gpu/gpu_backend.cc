@@ -22,8 +22,8 @@ class GpuBackend final : public Backend {
     account_ = std::make_unique<MemoryAccount>(executors_.device().total_bytes);
     log::Info("The driver of the GPU is {}", settings_.vendor);
     log::Warning(
-        "On a GPU memory limits hold; active thread percentages, partitions, priorities and time limits of kernels do "
-        "not yet");
+        "On a GPU limits of memory and of the time of kernels hold; active thread percentages, partitions and "
+        "priorities do not yet");
     return {};
   }
 

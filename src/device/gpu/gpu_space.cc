@@ -24,6 +24,11 @@ const Error kGone{.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = "the cl
 
 uint64_t LimitOf(const Limits& limits) { return limits.memory_bytes.empty() ? kNoMemoryLimit : limits.memory_bytes[0]; }
 
+bool IsLaunch(const Operation& operation) {
+  return operation.kind == Operation::Kind::kTask &&
+         static_cast<const GpuOperation&>(operation).work == GpuOperation::Work::kLaunch;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Space>> GpuSpace::Create(ExecutorSource* executors, const Limits& limits, Sink* sink,
@@ -225,7 +230,10 @@ Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t bytes) {
   return {};
 }
 
-void GpuSpace::SetLimits(const Limits& limits) { memory_->SetLimit(LimitOf(limits)); }
+void GpuSpace::SetLimits(const Limits& limits) {
+  memory_->SetLimit(LimitOf(limits));
+  kernel_limit_ns_.store(limits.kernel_ns, std::memory_order_relaxed);
+}
 
 // --- what is done, and how it ends
 
@@ -251,10 +259,12 @@ bool GpuSpace::Harvest() {
   for (size_t i = 0; sound && i < streams; ++i) {
     LentStreams::Lent& lent = *lent_.all()[i];
     while (Operation* const operation = lent_.TakeDone(lent, lent.done)) {
+      launches_ -= IsLaunch(*operation) ? 1 : 0;
       engine_.TaskDone(operation);
       found = true;
     }
   }
+  if (found) without_progress_ns_ = 0;
   if (sound) {
     found |= GiveWhatIsHeld();
   } else {
@@ -282,6 +292,20 @@ void GpuSpace::CountTime(uint64_t passed_ns, uint64_t sharing) {
       static_cast<uint64_t>(executors_->device().attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]);
   counters_.Add(metrics::Counter::wanted_ns, passed_ns);
   counters_.Add(metrics::Counter::device_ns, passed_ns * sms / sharing);
+  if (kernel_limit_ns_.load(std::memory_order_relaxed) != 0) LookForEndlessKernel(passed_ns / sharing);
+}
+
+// A driver does not say when a kernel begins, so what is limited is the time on the GPU without any progress.
+void GpuSpace::LookForEndlessKernel(uint64_t passed_ns) {
+  const uint64_t limit_ns = kernel_limit_ns_.load(std::memory_order_relaxed);
+  std::unique_lock lock(mutex_);
+  without_progress_ns_ = launches_ == 0 ? 0 : without_progress_ns_ + passed_ns;
+  if (executor_ == nullptr || without_progress_ns_ <= limit_ns) return;
+  constexpr uint64_t kNsPerMs = 1'000'000;
+  counters_.Add(metrics::Counter::time_limit_hits);
+  LoseExecutor({.code = cuda::CUDA_ERROR_LAUNCH_TIMEOUT,
+                .text = fmt::format("a kernel ran for longer than the limit of {} ms", limit_ns / kNsPerMs)});
+  UnlockAndRunDeferred(&lock);
 }
 
 bool GpuSpace::TakeTexts() {
@@ -313,7 +337,7 @@ void GpuSpace::LoseExecutor(const Error& error) {
     while (Operation* const operation = lent_.TakeDone(*lent, ~0ull)) engine_.TaskDone(operation);
   }
   lent_ = {};
-  held_ = 0;
+  held_ = launches_ = without_progress_ns_ = 0;
   dispatch_ = executor::DispatchWriter();
 }
 

@@ -86,7 +86,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
 
   // For the pilot. Completes what is done, and fails the Space if its executor has; true if there was something.
   bool Harvest();
-  // Whether it has given the executor something that is not done.
+  // The pilot's, too. Whether it has given the executor something that is not done.
   bool busy() const { return busy_.load(std::memory_order_relaxed); }
   // For so long it has been, beside others, `sharing` with it.
   void CountTime(uint64_t passed_ns, uint64_t sharing);
@@ -121,6 +121,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   bool GiveWhatIsHeld();
   // Hands on what kernels have printed; false if the executor says what cannot be.
   bool TakeTexts();
+  void LookForEndlessKernel(uint64_t passed_ns);
   void FailLocked(const Error& error);
   void AcquireExecutor(bool first);
   void LoseExecutor(const Error& error);
@@ -130,6 +131,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
 
   metrics::ClientCounters counters_;
   std::atomic<bool> busy_{false};
+  std::atomic<uint64_t> kernel_limit_ns_{0};  // 0: none
   Sink* const sink_;
   Pilot* const pilot_;
   ExecutorSource* const executors_;
@@ -145,6 +147,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   StreamEngine engine_;
   LentStreams lent_;
   uint64_t held_ = 0;  // records in all of them
+  uint64_t launches_ = 0;  // not done
+  uint64_t without_progress_ns_ = 0;  // of time on the GPU, with a launch
   std::shared_ptr<ExecutorLink> executor_;  // null: has not come yet, or is lost
   executor::DispatchWriter dispatch_;  // to it
   int32_t error_ = 0;  // sticky

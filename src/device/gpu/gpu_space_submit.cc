@@ -178,6 +178,7 @@ GpuSpace::Begun GpuSpace::Start(Operation* started) {
   if (operation->work == GpuOperation::Work::kNothing) return Begun::kOver;
   const Stream& stream = *operation->stream;
   LentStreams::Lent& lent = Lend(stream);
+  launches_ += operation->work == GpuOperation::Work::kLaunch ? 1 : 0;
   lent_.Note(lent, stream.number, ++lent.numbered, operation);
   Give(lent, {.kind = LentStreams::Held::Kind::kWork, .sequence = lent.numbered, .work = operation});
   return Begun::kIssued;

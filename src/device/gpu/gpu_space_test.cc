@@ -283,5 +283,26 @@ TEST_F(GpuSpaceTest, TheTimeWithWorkOnTheGpuCounts) {
   EXPECT_EQ(idle.client->space().counters(0).Get(metrics::Counter::device_ns), 0u);
 }
 
+TEST_F(GpuSpaceTest, AKernelThatRunsForLongerThanItsLimitEndsAloneWithItsExecutor) {
+  Served endless = Serve(), patient = Serve();
+  const auto spin = [](Served& served) {
+    const uint64_t word = served.client->Allocate(sizeof(uint64_t));
+    served.client->Launch(1, served.client->Kernel(cts::kAwait), 1, 1, {word, 0, 0, 0});
+    return word;
+  };
+  const uint64_t word = spin(patient);
+  endless.client->space().SetLimits({.kernel_ns = 20'000'000});
+  spin(endless);
+  ASSERT_TRUE(endless.client->sink().WaitFaults(1));
+  EXPECT_EQ(endless.client->sink().faults()[0].status, cuda::CUDA_ERROR_LAUNCH_TIMEOUT);
+  EXPECT_TRUE(endless.client->Synchronize(1));
+  EXPECT_TRUE(patient.client->sink().faults().empty()) << "it has no limit";
+  endless.client->space().Reset(0);
+  EXPECT_TRUE(Computes(*endless.client));
+  patient.client->CreateStream(2);
+  patient.client->Launch(2, patient.client->Kernel(cts::kAdd), 1, 1, {word, 1, 0, 0});
+  EXPECT_TRUE(patient.client->Synchronize(1));
+}
+
 }  // namespace
 }  // namespace tutti::device::gpu
