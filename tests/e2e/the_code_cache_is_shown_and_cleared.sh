@@ -21,7 +21,9 @@ cp -p "$bin/tutti-server" "$bin/tutti-compiler" "$work/bin/"
 run_there() { TUTTI_SERVER=$work/bin/tutti-server "$reduction" > "$work/out" 2>&1 || fail "$(cat "$work/out")"; }
 run_there
 kept=$(entries)
-printf changed >> "$work/bin/tutti-server"
+cp -p "$work/bin/tutti-server" "$work/changed"  # the last server may still be there
+printf changed >> "$work/changed"
+mv "$work/changed" "$work/bin/tutti-server"
 run_there
 expect "entries after the server has changed" "$kept" "$(entries)"
 touch -d '2001-01-01' "$work/bin/tutti-compiler"
