@@ -56,13 +56,13 @@ void Pilot::Remove(GpuSpace* space) {
 }
 
 void Pilot::Run() {
-  uint64_t found_ns = NowNs(), looked_ns = found_ns;
-  counted_ns_ = found_ns;
+  uint64_t now_ns = NowNs(), found_ns = now_ns, looked_ns = now_ns;
+  counted_ns_ = now_ns;
   while (!stop_.load(std::memory_order_seq_cst)) {
-    CountTime();  // before there is new work
+    CountTime(now_ns);  // before there is new work
     const bool taken = work_.poll && work_.poll();
     const bool done = Harvest();
-    const uint64_t now_ns = NowNs();
+    now_ns = NowNs();
     if (now_ns - looked_ns > kLookNs) {
       LookForEnds();
       looked_ns = now_ns;
@@ -73,7 +73,7 @@ void Pilot::Run() {
       CpuRelax();
     } else if (!work_.arm || !work_.arm()) {
       Sleep();
-      found_ns = NowNs();
+      found_ns = now_ns = NowNs();
     }
   }
   if (work_.leave) work_.leave();
@@ -87,8 +87,8 @@ bool Pilot::Harvest() {
 }
 
 // Since the last time. Programs that have work on the GPU at the same time take turns, by and large equal ones.
-void Pilot::CountTime() {
-  const uint64_t now_ns = NowNs(), passed_ns = now_ns - std::exchange(counted_ns_, now_ns);
+void Pilot::CountTime(uint64_t now_ns) {
+  const uint64_t passed_ns = now_ns - std::exchange(counted_ns_, now_ns);
   std::lock_guard lock(mutex_);
   const auto busy = static_cast<uint64_t>(std::ranges::count_if(spaces_, &GpuSpace::busy));
   if (busy == 0) return;

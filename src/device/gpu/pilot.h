@@ -38,7 +38,7 @@ class Pilot {
   void Stop();
   void Run();
   bool Harvest();
-  void CountTime();
+  void CountTime(uint64_t now_ns);
   void LookForEnds();
   void Sleep();
 
