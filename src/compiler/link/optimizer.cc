@@ -17,6 +17,7 @@
 #include <string>
 
 #include "compiler/link/lockstep.h"
+#include "compiler/link/promote_halves.h"
 #include "compiler/link/rare_paths.h"
 #include "compiler/link/sink_rare.h"
 #include "compiler/passes/pass_managers.h"
@@ -33,6 +34,7 @@ void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
     passes.addPass(llvm::EarlyCSEPass());
     passes.addPass(llvm::SimplifyCFGPass());
   }
+  if (!machine.getTargetFeatureString().contains("+avx512fp16")) passes.addPass(PromoteHalvesPass());
   passes.addPass(SinkRarePass());
   llvm::ModulePassManager all;
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));

@@ -73,16 +73,17 @@ void FloatToFloat(Emitter& e, T to, T from) {
 
 void FloatToInteger(Emitter& e, T to, T from) {
   if (!RoundsToIntegral(e)) return e.Invalid("cvt from float to integer needs .rni, .rzi, .rmi or .rpi");
-  llvm::Value* x = ToIntegral(e, ReadFloat(e, 1, from));
+  llvm::Value* x = ReadFloat(e, 1, from);
+  if (!e.Has(M::kRzi)) x = ToIntegral(e, x);  // what follows rounds toward zero
   static_cast<void>(e.Has(M::kSat));  // it saturates with and without
-  const llvm::Intrinsic::ID id = ptx::IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-  llvm::Type* type = TypeOf(e.context(), to);
-  llvm::Value* result = e.ir.CreateIntrinsic(id, {type, x->getType()}, {x});
+  auto* type = llvm::cast<llvm::IntegerType>(TypeOf(e.context(), to));
+  llvm::Value* result = SaturateToInteger(e.ir, x, type, ptx::IsSigned(to));
   // NaN is zero in conversions of 32 bits and less; where 64 bits take part it is the top bit alone.
   const uint32_t bits = ptx::BitsOf(to);
-  if (from == T::kF64 || bits == 64) {
-    llvm::Value* top = llvm::ConstantInt::get(type, llvm::APInt::getSignMask(bits));
-    result = e.ir.CreateSelect(IsNan(e.ir, x), top, result);
+  const bool top = from == T::kF64 || bits == 64;
+  if (top != ptx::IsSigned(to)) {
+    const llvm::APInt nan = top ? llvm::APInt::getSignMask(bits) : llvm::APInt::getZero(bits);
+    result = e.ir.CreateSelect(IsNan(e.ir, x), llvm::ConstantInt::get(type, nan), result);
   }
   e.Out(result, to);
 }

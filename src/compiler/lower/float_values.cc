@@ -132,22 +132,28 @@ llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value) {
   return ir.CreateBitCast(ir.CreateOr(bits, ir.CreateZExt(inexact, ir.getInt32Ty())), ir.getFloatTy());
 }
 
-// The product is exact in f64. The sum's rounding error is known exactly (Knuth's two-sum), so the sum can be rounded
-// to odd: it is moved toward zero if it was rounded away, and its last bit set.
-llvm::Value* FmaOfHalves(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
-  llvm::Type* wide = ir.getDoubleTy();
-  llvm::Value* product = ir.CreateFMul(ir.CreateFPExt(a, wide), ir.CreateFPExt(b, wide));
-  llvm::Value* addend = ir.CreateFPExt(c, wide);
-  llvm::Value* sum = ir.CreateFAdd(product, addend);
-  llvm::Value* virtual_addend = ir.CreateFSub(sum, product);
-  llvm::Value* virtual_product = ir.CreateFSub(sum, virtual_addend);
-  llvm::Value* error = ir.CreateFAdd(ir.CreateFSub(product, virtual_product), ir.CreateFSub(addend, virtual_addend));
-  llvm::Value* bits = Bits(ir, sum);
-  llvm::Value* inexact = ir.CreateFCmpONE(error, Zero(error));  // false for NaN: infinities stay as they are
-  llvm::Value* opposite = ir.CreateICmpSLT(ir.CreateXor(bits, Bits(ir, error)), ir.getInt64(0));
-  llvm::Value* toward_zero = ir.CreateSelect(opposite, ir.CreateSub(bits, ir.getInt64(1)), bits);
-  llvm::Value* odd = ir.CreateSelect(inexact, ir.CreateOr(toward_zero, 1), bits);
-  return F64ToF32Odd(ir, ir.CreateBitCast(odd, wide));
+llvm::Value* SaturateToInteger(llvm::IRBuilder<>& ir, llvm::Value* x, llvm::IntegerType* type, bool is_signed) {
+  const unsigned bits = type->getBitWidth(), magnitude_bits = is_signed ? bits - 1 : bits;
+  llvm::Type* real = x->getType();
+  const llvm::fltSemantics& format = real->getFltSemantics();
+  const auto constant = [&](const llvm::APInt& value, llvm::APFloat::roundingMode rounding) {
+    llvm::APFloat number(format);
+    number.convertFromAPInt(value, is_signed, rounding);
+    return llvm::ConstantFP::get(real, number);
+  };
+  const llvm::APInt lowest = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getZero(bits);
+  const llvm::APInt highest = llvm::APInt::getLowBitsSet(bits, magnitude_bits);
+  // Two selects that are one instruction each, and let no NaN pass.
+  llvm::Value* low = constant(lowest, llvm::APFloat::rmNearestTiesToEven);
+  llvm::Value* high = constant(highest, llvm::APFloat::rmTowardZero);
+  llvm::Value* clamped = ir.CreateSelect(ir.CreateFCmpOGT(x, low), x, low);
+  clamped = ir.CreateSelect(ir.CreateFCmpOLT(clamped, high), clamped, high);
+  llvm::IntegerType* wide = bits < 32 ? ir.getInt32Ty() : type;  // vectors have no conversions to narrower ones
+  llvm::Value* result = is_signed || bits < 32 ? ir.CreateFPToSI(clamped, wide) : ir.CreateFPToUI(clamped, wide);
+  if (magnitude_bits > llvm::APFloat::semanticsPrecision(format)) {  // `high` is below the highest integer
+    result = ir.CreateSelect(ir.CreateFCmpOGT(x, high), llvm::ConstantInt::get(wide, highest), result);
+  }
+  return ir.CreateTrunc(result, type);
 }
 
 }  // namespace tutti::compiler::lowering

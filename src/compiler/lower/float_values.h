@@ -32,7 +32,8 @@ llvm::Value* F32ToBf16(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding round
 llvm::Value* F64ToF32(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding rounding);
 // f64 -> f32 such that rounding once more, to fewer bits, gives what rounding the f64 would: to odd.
 llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value);
-// a * b + c of numbers that came from f16 or bf16, as f32, rounded to odd.
-llvm::Value* FmaOfHalves(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, llvm::Value* c);
+// f32 or f64 to an integer of 8 to 64 bits, rounded toward zero; what is out of range becomes the nearest that there
+// is, and NaN the lowest. (LLVM's fptosi.sat goes one lane at a time.)
+llvm::Value* SaturateToInteger(llvm::IRBuilder<>& ir, llvm::Value* x, llvm::IntegerType* type, bool is_signed);
 
 }  // namespace tutti::compiler::lowering

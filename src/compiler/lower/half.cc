@@ -1,7 +1,8 @@
 // f16, bf16 and pairs of them. Computed in f32, whose 24 bits are enough for sums, differences, products and quotients
-// of 11-bit numbers to be rounded twice without harm (24 >= 2 * 11 + 2); fma goes through a sum rounded to odd.
+// of 11-bit numbers to be rounded twice without harm (24 >= 2 * 11 + 2); fma goes through a sum rounded to odd. Signs
+// and comparisons work on the bits.
 #include "compiler/lower/families.h"
-#include "compiler/lower/float_values.h"
+#include "compiler/lower/half_values.h"
 
 namespace tutti::compiler::lowering {
 namespace {
@@ -17,7 +18,21 @@ llvm::Value* Narrow(Emitter& e, llvm::Value* value) {
   return IsBfloat(e.type()) ? F32ToBf16(e.ir, value, Rounding::kNearest) : F32ToF16(e.ir, value, Rounding::kNearest);
 }
 
+HalfFormat FormatOf(const Emitter& e) { return IsBfloat(e.type()) ? HalfFormat::kBF16 : HalfFormat::kF16; }
+
 bool Flushes(const Emitter& e) { return !IsBfloat(e.type()) && e.Has(M::kFtz); }
+
+llvm::Value* MinMaxOf(Emitter& e, llvm::Value* a, llvm::Value* b) {
+  auto& ir = e.ir;
+  llvm::Value* sign = ir.CreateAnd(ir.CreateXor(a, b), ir.getInt16(0x8000));
+  if (e.Has(M::kAbs)) {
+    a = ir.CreateAnd(a, ir.getInt16(0x7fff));
+    b = ir.CreateAnd(b, ir.getInt16(0x7fff));
+  }
+  const MinMax mode{.maximum = e.instruction().opcode == O::kMax, .propagate_nan = e.Has(M::kPropagateNan)};
+  llvm::Value* result = HalfMinMax(ir, a, b, FormatOf(e), mode);
+  return e.Has(M::kXorsign) ? ir.CreateOr(ir.CreateAnd(result, ir.getInt16(0x7fff)), sign) : result;
+}
 
 // One result from one operand each. `x` are halves.
 llvm::Value* Compute(Emitter& e, llvm::ArrayRef<llvm::Value*> x) {
@@ -25,6 +40,7 @@ llvm::Value* Compute(Emitter& e, llvm::ArrayRef<llvm::Value*> x) {
   const O opcode = e.instruction().opcode;
   if (opcode == O::kNeg) return ir.CreateXor(x[0], ir.getInt16(0x8000));
   if (opcode == O::kAbs) return ir.CreateAnd(x[0], ir.getInt16(0x7fff));
+  if (opcode == O::kMin || opcode == O::kMax) return MinMaxOf(e, x[0], x[1]);
   llvm::Value* a = Widen(e, x[0]);
   llvm::Value* b = x.size() > 1 ? Widen(e, x[1]) : nullptr;
   switch (opcode) {
@@ -32,20 +48,7 @@ llvm::Value* Compute(Emitter& e, llvm::ArrayRef<llvm::Value*> x) {
     case O::kSub: return Narrow(e, ir.CreateFSub(a, b));
     case O::kMul: return Narrow(e, ir.CreateFMul(a, b));
     case O::kFma:
-    case O::kMad: return Narrow(e, FmaOfHalves(ir, a, b, Widen(e, x[2])));
-    case O::kMin:
-    case O::kMax: {
-      llvm::Value* sign = ir.CreateXor(AsBits(ir, a), AsBits(ir, b));
-      if (e.Has(M::kAbs)) {
-        a = e.Intrinsic(llvm::Intrinsic::fabs, {a});
-        b = e.Intrinsic(llvm::Intrinsic::fabs, {b});
-      }
-      llvm::Value* result = FloatMinMax(ir, a, b, {opcode == O::kMax, e.Has(M::kPropagateNan)});
-      if (e.Has(M::kXorsign)) {
-        result = e.Intrinsic(llvm::Intrinsic::copysign, {result, ir.CreateBitCast(sign, ir.getFloatTy())});
-      }
-      return Narrow(e, result);
-    }
+    case O::kMad: return Narrow(e, FmaOfHalves(ir, a, b, Widen(e, x[2]), FormatOf(e)));
     default: e.Refuse("this operation on half precision is not supported"); return x[0];
   }
 }
@@ -55,10 +58,9 @@ llvm::Value* Finish(Emitter& e, llvm::Value* half) {
   if (Flushes(e)) half = FlushF16ToZero(e.ir, half);
   if (e.Has(M::kSat)) half = Narrow(e, Saturate(e.ir, Widen(e, half)));
   if (e.Has(M::kRelu)) {  // negative becomes +0, NaN the canonical NaN
-    llvm::Value* value = Widen(e, half);
     llvm::Value* negative = e.ir.CreateICmpSLT(half, e.ir.getInt16(0));
     llvm::Value* clamped = e.ir.CreateSelect(negative, e.ir.getInt16(0), half);
-    half = e.ir.CreateSelect(IsNan(e.ir, value), e.ir.getInt16(0x7fff), clamped);
+    half = e.ir.CreateSelect(IsNanHalf(e.ir, half, FormatOf(e)), e.ir.getInt16(0x7fff), clamped);
   }
   return half;
 }

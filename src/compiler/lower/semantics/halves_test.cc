@@ -81,6 +81,43 @@ TEST(Halves, FusedMultiplyAddRoundsOnceEvenAtTies) {
   s.Check();
 }
 
+// Exact sums within 2^-30 of a tie, on either side of it: a sum that was rounded to f32, or cut to it, is the tie.
+TEST(Halves, FusedMultiplyAddSeesWhatFloatsDoNot) {
+  Statements s;
+  using Inputs = std::vector<std::tuple<u16, u16, u16>>;
+  constexpr u16 kA = 0x3c01, kB = 0x0ffe, kMinusB = 0x8ffe;  // 1025 * 2^-10 and 1023 * 2^-21: 2^-11 - 2^-31
+  s.Add<u16(u16, u16, u16)>("fma.rn.f16 %d, %a, %b, %c;",
+                            Inputs{{kA, kB, 0x3c01}, {kA, kMinusB, 0x3c01}, {kA, kB, 0x3c02}, {kA, kMinusB, 0x3c02}},
+                            [](u16, u16, u16 c) { return c; });
+  // 7 * 37 is halfway between 258 and 260, 9 * 29 between 260 and 262; 2^-40 decides.
+  s.Add<u16(u16, u16, u16)>("fma.rn.bf16 %d, %a, %b, %c;",
+                            Inputs{{0x40e0, 0x4214, 0x2b80}, {0x40e0, 0x4214, 0xab80}, {0x4110, 0x41e8, 0x2b80}},
+                            [](u16 a, u16, u16 c) {
+                              return a == 0x4110 ? u16{0x4383} : c == 0x2b80 ? u16{0x4382} : u16{0x4381};
+                            });
+  s.Check();
+}
+
+TEST(Halves, TheLargerOfTwo) {
+  Statements s;
+  const std::vector<u16> numbers = {0,      0x8000, 0x0001, 0x8001, 0x3c00, 0xbc00,
+                                    0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xffff};
+  const auto choose = [](bool larger, bool propagates) {
+    return [=](u16 a, u16 b) -> u16 {
+      const bool a_nan = IsNan(a, kF16), b_nan = IsNan(b, kF16);
+      if ((a_nan && b_nan) || (propagates && (a_nan || b_nan))) return 0x7fff;
+      if (a_nan || b_nan) return a_nan ? b : a;
+      const auto order = [](u16 x) { return std::pair(Decode(x, kF16), (x & 0x8000) == 0); };
+      return (order(a) < order(b)) == larger ? b : a;
+    };
+  };
+  s.Add<u16(u16, u16)>("max.f16 %d, %a, %b;", Pairs(numbers), choose(true, false));
+  s.Add<u16(u16, u16)>("min.f16 %d, %a, %b;", Pairs(numbers), choose(false, false));
+  s.Add<u16(u16, u16)>("max.NaN.f16 %d, %a, %b;", Pairs(numbers), choose(true, true));
+  s.Add<u16(u16, u16)>("min.NaN.f16 %d, %a, %b;", Pairs(numbers), choose(false, true));
+  s.Check();
+}
+
 TEST(Halves, PairsAreTwoIndependentHalves) {
   Statements s;
   std::vector<u32> pairs;
