@@ -1,4 +1,4 @@
-// The six kernels of the `kernels` benchmark, as OpenCL C.
+// The first six kernels of the `kernels` benchmark, as OpenCL C.
 
 __kernel void saxpy(float a, __global const float* x, __global float* y, uint count) {
   const uint i = get_global_id(0);

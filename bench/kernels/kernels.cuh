@@ -1,4 +1,4 @@
-// The six kernels of the `kernels` benchmark, as CUDA C++ (made into kernels.ptx by examples/make_ptx).
+// The first six kernels of the `kernels` benchmark, as CUDA C++ (made into kernels.ptx by examples/make_ptx).
 
 extern "C" __global__ void saxpy(float a, const float* x, float* y, uint32_t count) {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;

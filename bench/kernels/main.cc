@@ -1,219 +1,182 @@
-// kernels: six kernels on the CPU device beside native C++ (one thread, all threads) and PoCL's OpenCL. Every
-// implementation runs the same problem; results are compared before anything is timed.
+// kernels: kernels of the kinds that people run, on the CPU device, beside what a C++ programmer would write (OpenMP,
+// -O3 for this processor), PoCL's OpenCL, and the limit of the machine. Results are compared before anything is timed.
+//
+//   kernels [DIRECTORY [PATTERN [ROUNDS]]]
+//
+// The machine may be shared: the contestants take turns, each ratio is of one round, and the table has their medians.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
-#include <functional>
-#include <thread>
+#include <cstring>
+#include <map>
 
-#include "../driver.h"
-#include "../median.h"
 #include "../report.h"
-#include "native.h"
-#include "opencl.h"
-#include "problems.h"
-
-EMBED_TEXT(ptx, "kernels/kernels.ptx");
-EMBED_TEXT(cl_source, "kernels/kernels.cl");
+#include "../timing.h"
+#include "limit.h"
+#include "problem.h"
 
 namespace {
 
 using namespace bench;
-using Values = std::vector<float>;
 
-// One kernel in its four implementations. Each runs once, to the end; `result` reads what the device computed.
-struct Case {
-  std::string name;
-  std::function<void()> device;
-  std::function<void(uint32_t thread, uint32_t threads)> native;
-  std::function<void(OpenCl&)> opencl;
-  std::function<Values()> device_result, native_result;
-  double tolerance;
+class OnDevice final : public Runner {
+ public:
+  explicit OnDevice(const Source& source) : module_(source.ptx != nullptr ? LoadModule(source.ptx) : nullptr) {}
+  ~OnDevice() override {
+    if (module_ != nullptr) CHECK_CU(cuModuleUnload(module_));
+  }
+  void Enqueue(const char* kernel, const Grid& grid, std::span<const Argument> arguments) override {
+    CUfunction& function = functions_[kernel];
+    if (function == nullptr) function = GetFunction(module_, kernel);
+    std::vector<void*> pointers;
+    for (const Argument& argument : arguments) {
+      const void* at = argument.memory != nullptr ? &argument.memory->address : argument.data;
+      pointers.push_back(const_cast<void*>(at));
+    }
+    CHECK_CU(cuLaunchKernel(function, grid.x, grid.y, 1, grid.block_x, grid.block_y, 1, 0, nullptr, pointers.data(),
+                            nullptr));
+  }
+  void Clear(const Memory& memory, uint32_t word) override {
+    CHECK_CU(cuMemsetD32_v2(memory.address, word, memory.bytes / 4));
+  }
+  void Finish() override { CHECK_CU(cuCtxSynchronize()); }
+
+ private:
+  CUmodule module_;
+  std::map<std::string, CUfunction> functions_;
 };
 
-// The threads of one benchmark: they wait for work by spinning, as a thread pool's would at its best.
-void OnThreads(uint32_t threads, const std::function<void(uint32_t, uint32_t)>& body) {
-  std::vector<std::thread> others;
-  for (uint32_t i = 1; i < threads; ++i) others.emplace_back(body, i, threads);
-  body(0, threads);
-  for (std::thread& other : others) other.join();
+class OnOpenCl final : public OpenClRunner {
+ public:
+  OnOpenCl(OpenCl& opencl, const Source& source) : opencl_(opencl), source_(source.cl) {}
+  void Enqueue(const char* kernel, const Grid& grid, std::span<const Argument> arguments) override {
+    std::vector<OpenCl::Argument> list;
+    for (const Argument& argument : arguments)
+      list.push_back({argument.memory != nullptr ? argument.memory->buffer : -1, argument.data, argument.bytes});
+    opencl_.Run(source_, kernel, list, size_t{grid.x} * grid.block_x, size_t{grid.y} * grid.block_y, grid.block_x,
+                grid.block_y);
+  }
+  void Clear(const Memory& memory, uint32_t word) override { opencl_.Clear(memory.buffer, word, memory.bytes); }
+  void Finish() override { opencl_.Finish(); }
+
+ private:
+  OpenCl& opencl_;
+  const char* source_;
+};
+
+// The fastest call of one turn, in ms. Others' work on the machine only ever adds. Threads that spin for more work
+// (OpenMP's) have gone to sleep when the next turn begins.
+double Turn(const std::function<void()>& body) {
+  usleep(3000);
+  body();
+  double best = INFINITY, spent = 0;
+  while (spent < 12) {
+    const double ms = TimeEach(1, body)[0] / 1e6;
+    best = std::min(best, ms);
+    spent += ms;
+  }
+  return best;
 }
 
-// The part of [0, count) that `thread` of `threads` does.
-std::pair<uint32_t, uint32_t> Part(uint32_t count, uint32_t thread, uint32_t threads) {
-  return {static_cast<uint32_t>(uint64_t{count} * thread / threads),
-          static_cast<uint32_t>(uint64_t{count} * (thread + 1) / threads)};
-}
+// The ratios of one kind over all kernels.
+struct Ratios {
+  std::string name;
+  std::vector<double> medians;
+};
 
-OpenCl::Argument Plain(const auto& value) { return {-1, &value, sizeof value}; }
+class Table {
+ public:
+  Table(Report& report, size_t rounds) : report_(report), rounds_(rounds) {}
 
-void Measure(Report& report, OpenCl* opencl, const std::string& without, const Case& kernel) {
-  kernel.device();
-  kernel.native(0, 1);
-  const Values got = kernel.device_result(), expected = kernel.native_result();
-  for (size_t i = 0; i < expected.size(); ++i) {
-    if (!(std::fabs(got[i] - expected[i]) <= kernel.tolerance * std::max(1.0f, std::fabs(expected[i])))) {
-      fmt::print(stderr, "kernels: {}: result {} is {}, native C++ says {}\n", kernel.name, i, got[i], expected[i]);
+  void Measure(const std::string& name, Problem& problem, OpenCl* opencl) {
+    OnDevice device(problem.source);
+    const auto ours = [&] { problem.Kernels(device), device.Finish(); };
+    const auto native = [&] { problem.Native(); };
+    ours(), native();
+    Compare(name, problem,
+            [&](const Memory& memory, void* to) { CHECK_CU(cuMemcpyDtoH_v2(to, memory.address, memory.bytes)); });
+    std::unique_ptr<OnOpenCl> pocl;
+    if (opencl != nullptr && problem.source.cl != nullptr) {
+      pocl = std::make_unique<OnOpenCl>(*opencl, problem.source);
+      problem.Kernels(*pocl);
+      pocl->Finish();
+      Compare(name + " by OpenCL", problem,
+              [&](const Memory& memory, void* to) { opencl->Read(memory.buffer, to, memory.bytes); });
+    }
+    std::vector<double> times, beside[3], ratios[3];
+    for (size_t round = 0; round < rounds_; ++round) {
+      const double us = Turn(ours);
+      times.push_back(us);
+      const double others[] = {Turn(native), pocl ? Turn([&] { problem.Kernels(*pocl), pocl->Finish(); }) : 0,
+                               limit_.Ms(problem.work)};
+      for (size_t i = 0; i < 3; ++i) {
+        beside[i].push_back(others[i]);
+        ratios[i].push_back(others[i] / us);
+      }
+    }
+    const double us = Summarize(times).median;
+    for (size_t i = 0; i < 3; ++i) {
+      const Statistics ratio = Summarize(ratios[i]);
+      if (ratio.median == 0) continue;
+      report_.Add({name, us, "ms", Summarize(beside[i]).median, kinds_[i].name, ratio.median, ratio.spread});
+      kinds_[i].medians.push_back(ratio.median);
+    }
+    fmt::print(stderr, "{}: {:.3g} ms, {:.2f} of native\n", name, us, Summarize(ratios[0]).median);
+  }
+
+  void Finish() {
+    for (const Ratios& kind : kinds_) {
+      if (kind.medians.empty()) continue;
+      double logarithms = 0;
+      for (const double ratio : kind.medians) logarithms += std::log(ratio);
+      const auto count = static_cast<double>(kind.medians.size());
+      report_.Add({"geometric mean", count, "kernels", 0, kind.name, std::exp(logarithms / count)});
+    }
+    const auto low = std::ranges::count_if(kinds_[0].medians, [](double ratio) { return ratio < 0.4; });
+    report_.Add({"below 0.4 of native C++", static_cast<double>(low), "kernels", 0, "aim: none"});
+  }
+
+ private:
+  static void Compare(const std::string& name, const Problem& problem,
+                      const std::function<void(const Memory&, void*)>& read) {
+    for (const Problem::Result& result : problem.results) {
+      std::vector<char> got(result.memory->bytes);
+      read(*result.memory, got.data());
+      const std::string difference = result.compare(got);
+      if (difference.empty()) continue;
+      fmt::print(stderr, "kernels: {}: {}\n", name, difference);
       std::exit(1);
     }
   }
-  const double device = MedianMs(kernel.device);
-  const double one = MedianMs([&] { kernel.native(0, 1); });
-  const uint32_t threads = std::thread::hardware_concurrency();
-  const double all = MedianMs([&] { OnThreads(threads, kernel.native); });
-  const double cl = opencl != nullptr ? MedianMs([&] { kernel.opencl(*opencl); }) : 0;
-  report.Add({kernel.name, device, "ms", cl, opencl != nullptr ? "PoCL" : without, cl / device});
-  report.Add({kernel.name, device, "ms", one, "native C++, one thread", one / device});
-  report.Add({kernel.name, device, "ms", all, fmt::format("native C++, {} threads", threads), all / device});
-}
+
+  Report& report_;
+  size_t rounds_;
+  Limit limit_;
+  Ratios kinds_[3] = {{"native C++, OpenMP", {}}, {"PoCL", {}}, {"the machine's limit", {}}};
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  using namespace bench::problem;
-  const std::string out = argc > 1 ? argv[1] : "build/bench";
+  const std::string out = argc > 1 ? argv[1] : "build/bench", pattern = argc > 2 ? argv[2] : "";
+  const size_t rounds = argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 7;
   OpenDevice();
-  const CUmodule module = LoadModule(ptx);
   std::string without;
-  const std::unique_ptr<OpenCl> opencl = OpenCl::Open(cl_source, &without);
-  Report report("kernels",
-                "ratio: what stands beside it / ours (above 1: ours is faster); aim: ahead of PoCL on all but spmv");
-  const auto buffer = [&](const auto& values) {
-    return opencl ? opencl->CreateBuffer(values.data(), values.size() * sizeof values[0]) : -1;
-  };
-  const auto finish = [] { CHECK_CU(cuCtxSynchronize()); };
-
-  {
-    const CUfunction function = GetFunction(module, "saxpy");
-    const float a = 1e-7f;
-    Values x = Floats(kSaxpyCount), y = Floats(kSaxpyCount, 7);
-    driver::Buffer<float> dx(x), dy(y);
-    const int cx = buffer(x), cy = buffer(y);
-    Measure(report, opencl.get(), without,
-            {"saxpy 4M",
-             [&] {
-               Launch(function, kSaxpyCount / 256, 1, 256, 1, nullptr, a, dx.address(), dy.address(), kSaxpyCount);
-               finish();
-             },
-             [&](uint32_t thread, uint32_t threads) {
-               const auto [b, e] = Part(kSaxpyCount, thread, threads);
-               native::Saxpy(a, x.data(), y.data(), b, e);
-             },
-             [&](OpenCl& cl) {
-               cl.Run("saxpy", std::vector<OpenCl::Argument>{Plain(a), {cx}, {cy}, Plain(kSaxpyCount)}, kSaxpyCount, 1,
-                      256, 1);
-             },
-             [&] { return dy.Read(); }, [&] { return y; }, 0});
+  const std::unique_ptr<OpenCl> opencl = OpenCl::Open(&without);
+  if (!opencl) fmt::print(stderr, "kernels: nothing of OpenCL: {}\n", without);
+  Report report(TUTTI_BENCH_NAME,
+                "ratio: what stands beside it / ours (above 1: ours is faster), median of turns; aims: geometric mean "
+                "0.8 of native C++ (AVX2: 0.7), none below 0.4; 4 of PoCL, ahead on each");
+  Table table(report, std::max<size_t>(rounds, 1));
+  for (const auto family :
+       {First, Streaming, Stencils, Collective, Matrices, Neural, Transforms, Irregular, Simulations, Texts}) {
+    for (const Entry& entry : family()) {
+      if (entry.name.find(pattern) == std::string::npos) continue;
+      table.Measure(entry.name, *entry.make(opencl.get()), opencl.get());
+    }
   }
-  {
-    const CUfunction function = GetFunction(module, "tree_reduction");
-    constexpr uint32_t kBlocks = kReductionCount / 256;
-    Values values = Floats(kReductionCount), sums(kBlocks);
-    driver::Buffer<float> dv(values), ds(kBlocks);
-    const int cv = buffer(values), cs = buffer(sums);
-    Measure(report, opencl.get(), without,
-            {"tree reduction 2M",
-             [&] {
-               Launch(function, kBlocks, 1, 256, 1, nullptr, dv.address(), ds.address());
-               finish();
-             },
-             [&](uint32_t thread, uint32_t threads) {
-               const auto [b, e] = Part(kBlocks, thread, threads);
-               native::Reduction(values.data(), sums.data(), b, e);
-             },
-             [&](OpenCl& cl) {
-               cl.Run("tree_reduction", std::vector<OpenCl::Argument>{{cv}, {cs}}, kReductionCount, 1, 256, 1);
-             },
-             [&] { return ds.Read(); }, [&] { return sums; }, 0});
-  }
-  {
-    const CUfunction function = GetFunction(module, "sgemm");
-    Values a = Floats(kGemmSize * kGemmSize), b = Floats(kGemmSize * kGemmSize, 9), c(kGemmSize * kGemmSize);
-    driver::Buffer<float> da(a), db(b), dc(c);
-    const int ca = buffer(a), cb = buffer(b), cc = buffer(c);
-    Measure(report, opencl.get(), without,
-            {"tiled SGEMM 512",
-             [&] {
-               Launch(function, kGemmSize / 16, kGemmSize / 16, 16, 16, nullptr, da.address(), db.address(),
-                      dc.address(), kGemmSize);
-               finish();
-             },
-             [&](uint32_t thread, uint32_t threads) {
-               const auto [lo, hi] = Part(kGemmSize, thread, threads);
-               native::Sgemm(a.data(), b.data(), c.data(), kGemmSize, lo, hi);
-             },
-             [&](OpenCl& cl) {
-               cl.Run("sgemm", std::vector<OpenCl::Argument>{{ca}, {cb}, {cc}, Plain(kGemmSize)}, kGemmSize, kGemmSize,
-                      16, 16);
-             },
-             [&] { return dc.Read(); }, [&] { return c; }, 0});
-  }
-  {
-    const CUfunction function = GetFunction(module, "mandelbrot");
-    std::vector<uint32_t> counts(kMandelbrotSize * kMandelbrotSize);
-    driver::Buffer<uint32_t> dc(counts.size());
-    const int cc = buffer(counts);
-    const auto as_floats = [](const std::vector<uint32_t>& v) { return Values(v.begin(), v.end()); };
-    Measure(report, opencl.get(), without,
-            {"mandelbrot 1024",
-             [&] {
-               Launch(function, kMandelbrotSize / 128, kMandelbrotSize, 128, 1, nullptr, dc.address(), kMandelbrotSize);
-               finish();
-             },
-             [&](uint32_t thread, uint32_t threads) {
-               const auto [lo, hi] = Part(kMandelbrotSize, thread, threads);
-               native::Mandelbrot(counts.data(), kMandelbrotSize, lo, hi);
-             },
-             [&](OpenCl& cl) {
-               cl.Run("mandelbrot", std::vector<OpenCl::Argument>{{cc}, Plain(kMandelbrotSize)}, kMandelbrotSize,
-                      kMandelbrotSize, 128, 1);
-             },
-             [&] { return as_floats(dc.Read()); }, [&] { return as_floats(counts); }, 0});
-  }
-  {
-    const CUfunction function = GetFunction(module, "n_body");
-    Values bodies = Floats(4 * kBodies), accelerations(4 * kBodies);
-    driver::Buffer<float> db(bodies), da(accelerations);
-    const int cb = buffer(bodies), ca = buffer(accelerations);
-    Measure(report, opencl.get(), without,
-            {"n-body 4096",
-             [&] {
-               Launch(function, kBodies / 256, 1, 256, 1, nullptr, db.address(), da.address(), kBodies);
-               finish();
-             },
-             [&](uint32_t thread, uint32_t threads) {
-               const auto [lo, hi] = Part(kBodies, thread, threads);
-               native::NBody(bodies.data(), accelerations.data(), kBodies, lo, hi);
-             },
-             [&](OpenCl& cl) {
-               cl.Run("n_body", std::vector<OpenCl::Argument>{{cb}, {ca}, Plain(kBodies)}, kBodies, 1, 256, 1);
-             },
-             [&] { return da.Read(); }, [&] { return accelerations; }, 1e-3});
-  }
-  {
-    const CUfunction function = GetFunction(module, "spmv");
-    const Sparse matrix = Matrix();
-    Values x = Floats(kRows), y(kRows);
-    driver::Buffer<uint32_t> ds(matrix.starts), dc(matrix.columns);
-    driver::Buffer<float> dv(matrix.values), dx(x), dy(y);
-    const int cs = buffer(matrix.starts), cc = buffer(matrix.columns), cv = buffer(matrix.values), cx = buffer(x),
-              cy = buffer(y);
-    Measure(
-        report, opencl.get(), without,
-        {"SpMV CSR 64K rows",
-         [&] {
-           Launch(function, kRows / 256, 1, 256, 1, nullptr, ds.address(), dc.address(), dv.address(), dx.address(),
-                  dy.address(), kRows);
-           finish();
-         },
-         [&](uint32_t thread, uint32_t threads) {
-           const auto [lo, hi] = Part(kRows, thread, threads);
-           native::Spmv(matrix.starts.data(), matrix.columns.data(), matrix.values.data(), x.data(), y.data(), lo, hi);
-         },
-         [&](OpenCl& cl) {
-           cl.Run("spmv", std::vector<OpenCl::Argument>{{cs}, {cc}, {cv}, {cx}, {cy}, Plain(kRows)}, kRows, 1, 256, 1);
-         },
-         [&] { return dy.Read(); }, [&] { return y; }, 1e-5});
-  }
+  table.Finish();
   return report.Finish(out);
 }

@@ -55,6 +55,7 @@ void Mandelbrot(uint32_t* counts, uint32_t width, uint32_t begin_row, uint32_t e
 void NBody(const float* bodies, float* accelerations, uint32_t count, uint32_t begin, uint32_t end) {
   for (uint32_t i = begin; i < end; ++i) {
     float ax = 0, ay = 0, az = 0;
+#pragma omp simd reduction(+ : ax, ay, az)
     for (uint32_t j = 0; j < count; ++j) {
       const float dx = bodies[4 * j] - bodies[4 * i], dy = bodies[4 * j + 1] - bodies[4 * i + 1],
                   dz = bodies[4 * j + 2] - bodies[4 * i + 2];

@@ -5,7 +5,7 @@
 #ifndef TUTTI_HAVE_OPENCL
 
 namespace bench {
-std::unique_ptr<OpenCl> OpenCl::Open(const char*, std::string* why) {
+std::unique_ptr<OpenCl> OpenCl::Open(std::string* why) {
   *why = "built without OpenCL (package ocl-icd-opencl-dev)";
   return nullptr;
 }
@@ -16,6 +16,8 @@ std::unique_ptr<OpenCl> OpenCl::Open(const char*, std::string* why) {
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <fmt/format.h>
+
+#include <map>
 
 namespace bench {
 namespace {
@@ -28,8 +30,8 @@ void Check(cl_int result, const char* what) {
 
 class Implementation final : public OpenCl {
  public:
-  Implementation(cl_context context, cl_command_queue queue, cl_program program)
-      : context_(context), queue_(queue), program_(program) {}
+  Implementation(cl_context context, cl_command_queue queue, cl_device_id device)
+      : context_(context), queue_(queue), device_(device) {}
 
   int CreateBuffer(const void* data, size_t bytes) override {
     cl_int result;
@@ -45,41 +47,60 @@ class Implementation final : public OpenCl {
           "clEnqueueReadBuffer");
   }
 
-  void Run(const std::string& name, std::span<const Argument> arguments, size_t global_x, size_t global_y,
-           size_t local_x, size_t local_y) override {
-    if (name != name_) {
+  void DestroyBuffer(int buffer) override { clReleaseMemObject(buffers_[static_cast<size_t>(buffer)]); }
+
+  void Clear(int buffer, uint32_t word, size_t bytes) override {
+    Check(clEnqueueFillBuffer(queue_, buffers_[static_cast<size_t>(buffer)], &word, sizeof word, 0, bytes, 0, nullptr,
+                              nullptr),
+          "clEnqueueFillBuffer");
+  }
+
+  void Finish() override { Check(clFinish(queue_), "clFinish"); }
+
+  void Run(const char* source, const std::string& name, std::span<const Argument> arguments, size_t global_x,
+           size_t global_y, size_t local_x, size_t local_y) override {
+    cl_kernel& kernel = kernels_[name];
+    if (kernel == nullptr) {
       cl_int result;
-      kernel_ = clCreateKernel(program_, name.c_str(), &result);
+      kernel = clCreateKernel(Program(source), name.c_str(), &result);
       Check(result, "clCreateKernel");
-      name_ = name;
     }
     for (cl_uint i = 0; i < arguments.size(); ++i) {
       const Argument& argument = arguments[i];
       if (argument.buffer >= 0) {
-        Check(clSetKernelArg(kernel_, i, sizeof(cl_mem), &buffers_[static_cast<size_t>(argument.buffer)]),
+        Check(clSetKernelArg(kernel, i, sizeof(cl_mem), &buffers_[static_cast<size_t>(argument.buffer)]),
               "clSetKernelArg");
       } else {
-        Check(clSetKernelArg(kernel_, i, argument.bytes, argument.data), "clSetKernelArg");
+        Check(clSetKernelArg(kernel, i, argument.bytes, argument.data), "clSetKernelArg");
       }
     }
     const size_t global[] = {global_x, global_y}, local[] = {local_x, local_y};
-    Check(clEnqueueNDRangeKernel(queue_, kernel_, 2, nullptr, global, local, 0, nullptr, nullptr),
+    Check(clEnqueueNDRangeKernel(queue_, kernel, 2, nullptr, global, local, 0, nullptr, nullptr),
           "clEnqueueNDRangeKernel");
-    Check(clFinish(queue_), "clFinish");
   }
 
  private:
+  cl_program Program(const char* source) {
+    cl_program& program = programs_[source];
+    if (program != nullptr) return program;
+    cl_int result;
+    program = clCreateProgramWithSource(context_, 1, &source, nullptr, &result);
+    Check(result, "clCreateProgramWithSource");
+    Check(clBuildProgram(program, 1, &device_, "", nullptr, nullptr), "clBuildProgram");
+    return program;
+  }
+
   cl_context context_;
   cl_command_queue queue_;
-  cl_program program_;
-  cl_kernel kernel_ = nullptr;
-  std::string name_;
+  cl_device_id device_;
+  std::map<const char*, cl_program> programs_;
+  std::map<std::string, cl_kernel> kernels_;
   std::vector<cl_mem> buffers_;
 };
 
 }  // namespace
 
-std::unique_ptr<OpenCl> OpenCl::Open(const char* source, std::string* why) {
+std::unique_ptr<OpenCl> OpenCl::Open(std::string* why) {
   cl_uint platforms = 0;
   if (clGetPlatformIDs(0, nullptr, &platforms) != CL_SUCCESS || platforms == 0) {
     *why = "no OpenCL platform (package pocl-opencl-icd)";
@@ -95,10 +116,7 @@ std::unique_ptr<OpenCl> OpenCl::Open(const char* source, std::string* why) {
     Check(result, "clCreateContext");
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &result);
     Check(result, "clCreateCommandQueue");
-    cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, &result);
-    Check(result, "clCreateProgramWithSource");
-    Check(clBuildProgram(program, 1, &device, "", nullptr, nullptr), "clBuildProgram");
-    return std::make_unique<Implementation>(context, queue, program);
+    return std::make_unique<Implementation>(context, queue, device);
   }
   *why = "no OpenCL device of type CPU";
   return nullptr;
