@@ -1,5 +1,5 @@
 # Frameworks of Python as they come from PyPI (tests/real/frameworks/requirements), on the CPU device under `tutti run`: NVIDIA's
-# cuda.core, CuPy, NCCL, Triton on PyTorch's tensors, and numba-cuda's own tests (about 40 minutes). Writes the table of
+# cuda.core, CuPy, NCCL, PyTorch between processes, Triton on its tensors, and numba-cuda's own tests (about 40 minutes). Writes the table of
 # docs/reference/compatibility.md, and fails where less is right than expected.tsv says.
 #   FRAMEWORKS="cupy triton"   only these
 . "$(dirname "$0")/../e2e/lib.sh"
@@ -39,9 +39,11 @@ cases cupy cupy_cases ""
 cases cupy cupy_cases "TUTTI_COMPUTE_CAPABILITY=13.0"
 "$control" -d > /dev/null  # what processes share memory through
 cases cupy cupy_sharing_cases ""
+cases triton torch_sharing_cases ""
 ask 'quit -t 1'
 TUTTI_CPU_DEVICES=2 TUTTI_COMPUTE_CAPABILITY=12.0 "$control" -d  # a device for each rank; NCCL has PTX for 12.0
 cases nccl nccl_cases "TUTTI_COMPUTE_CAPABILITY=12.0"
+cases triton torch_distributed_cases "TUTTI_COMPUTE_CAPABILITY=12.0"
 ask 'quit -t 1'
 cases triton triton_cases ""
 cases numba numba_suite ""
