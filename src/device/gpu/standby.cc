@@ -29,11 +29,14 @@ void Standby::Prepare() {
 Result<std::unique_ptr<ExecutorLink>> Standby::Take() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !wanted_; });
-  // The one that waited may have died meanwhile, and what failed then may succeed now.
+  // The one that waited may have died meanwhile, and what failed then may succeed now. Of several that wait here, the
+  // first one takes what has come, or the reason why nothing has, so the next one has another one started.
   if (!ready_ || *ready_ == nullptr || (*ready_)->HasEnded()) {
-    wanted_ = true;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return !wanted_; });
+    do {
+      wanted_ = true;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return !wanted_; });
+    } while (ready_ && *ready_ == nullptr);
   }
   auto taken = std::exchange(ready_, std::unique_ptr<ExecutorLink>());
   wanted_ = taken.has_value();
