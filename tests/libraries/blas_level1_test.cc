@@ -73,7 +73,12 @@ TYPED_TEST(BlasOf, ReductionsAreOpenBlas) {
       const R norm = Api<T>::their_nrm2(&n, x.data(), &step);
       EXPECT_NEAR(got, norm, 1e-5 * std::max<double>(1, norm)) << n;
       ASSERT_EQ(Api<T>::asum(this->handle_, n, ours.get(), step, &got), kSuccess);
-      const R sum = Api<T>::their_asum(&n, x.data(), &step);
+      // By hand: scasum of OpenBLAS 0.3.21 is wrong now and then on processors with AVX-512.
+      double sum = 0;
+      for (int i = 0; i < n; ++i) {
+        const std::complex<double> element(x[static_cast<size_t>(i) * step]);
+        sum += std::abs(element.real()) + std::abs(element.imag());
+      }
       EXPECT_NEAR(got, sum, 1e-4 * std::max<double>(1, sum)) << n;
       int index = -1;
       ASSERT_EQ(Api<T>::amax(this->handle_, n, ours.get(), step, &index), kSuccess);
