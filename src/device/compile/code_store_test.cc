@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cuda/result.h"
+#include "device/compile/compiler_identity.h"
 #include "device/compile/testing/code_test_base.h"
 
 namespace tutti::device {
@@ -111,6 +112,15 @@ TEST_F(CodeStoreTest, ACompilerOfAnotherAgeMakesOtherEntries) {
   fs::last_write_time(compiler, fs::file_time_type::clock::now() - std::chrono::hours(1));
   ASSERT_TRUE(Get(*CreateCodeStore(settings_, Host()), "good"));
   EXPECT_EQ(CountOf("good"), 2);
+}
+
+TEST_F(CodeStoreTest, AProcessorThatTheCompilerIsToldOfHasOtherEntries) {
+  const CacheKey own = CompilerIdentity(settings_.compiler);
+  setenv("TUTTI_CPU", "haswell", 1);
+  const CacheKey told = CompilerIdentity(settings_.compiler);
+  unsetenv("TUTTI_CPU");
+  EXPECT_NE(told, own);
+  EXPECT_EQ(CompilerIdentity(settings_.compiler), own);
 }
 
 TEST_F(CodeStoreTest, WithoutACacheCodeComesFromMemory) {

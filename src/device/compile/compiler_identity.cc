@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <cstdlib>
 
 #include "guest/cpu/kernel_abi.h"
 
@@ -41,6 +42,8 @@ CacheKey CompilerIdentity(const std::string& compiler) {
     key.Add(static_cast<uint64_t>(info.st_mtim.tv_sec)).Add(static_cast<uint64_t>(info.st_mtim.tv_nsec));
   }
   AddProcessor(&key);
+  const char* cpu = std::getenv("TUTTI_CPU");  // the compiler takes the processor for that one
+  key.Add(cpu != nullptr ? cpu : "");
   return key.Finish();
 }
 
