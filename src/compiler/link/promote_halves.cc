@@ -9,8 +9,6 @@ namespace {
 
 bool IsHalfVector(const llvm::Type* type) { return type->isVectorTy() && type->getScalarType()->isHalfTy(); }
 
-llvm::Type* WithElement(llvm::Type* vector, llvm::Type* element) { return vector->getWithNewType(element); }
-
 // Functions whose result in float, of a half, rounds to the right half.
 bool IsRounding(llvm::Intrinsic::ID id) {
   switch (id) {
@@ -30,7 +28,7 @@ bool IsRounding(llvm::Intrinsic::ID id) {
 llvm::Value* Promoted(llvm::IRBuilder<>& builder, llvm::Instruction& instruction) {
   const auto widened = [&](unsigned operand) {
     llvm::Value* value = instruction.getOperand(operand);
-    return builder.CreateFPExt(value, WithElement(value->getType(), builder.getFloatTy()));
+    return builder.CreateFPExt(value, value->getType()->getWithNewType(builder.getFloatTy()));
   };
   if (auto* compare = llvm::dyn_cast<llvm::FCmpInst>(&instruction)) {
     if (!IsHalfVector(compare->getOperand(0)->getType())) return nullptr;
@@ -42,7 +40,7 @@ llvm::Value* Promoted(llvm::IRBuilder<>& builder, llvm::Instruction& instruction
   }
   if (!IsHalfVector(instruction.getType())) return nullptr;
   if (auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction)) {
-    llvm::Type* bits = WithElement(select->getType(), builder.getInt16Ty());
+    llvm::Type* bits = select->getType()->getWithNewType(builder.getInt16Ty());
     llvm::Value* chosen =
         builder.CreateSelect(select->getCondition(), builder.CreateBitCast(select->getTrueValue(), bits),
                              builder.CreateBitCast(select->getFalseValue(), bits));

@@ -123,13 +123,22 @@ llvm::Value* F64ToF32(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding roundi
   return ir.CreateBitCast(Redirect(ir, Bits(ir, single), back, value, rounding), ir.getFloatTy());
 }
 
-// Everything cut off is or-ed into the last bit kept ("sticky bit"), which a rounding to at least two bits fewer cannot
-// mistake for a tie.
-llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value) {
-  llvm::Value* toward_zero = F64ToF32(ir, value, Rounding::kZero);
-  llvm::Value* inexact = ir.CreateFCmpONE(ir.CreateFPExt(toward_zero, ir.getDoubleTy()), value);
-  llvm::Value* bits = Bits(ir, toward_zero);
-  return ir.CreateBitCast(ir.CreateOr(bits, ir.CreateZExt(inexact, ir.getInt32Ty())), ir.getFloatTy());
+// What was rounded away is or-ed into the last bit of the number cut toward zero ("sticky bit"), which a rounding to at
+// least two bits fewer cannot mistake for a tie.
+llvm::Value* ToOdd(llvm::IRBuilder<>& ir, llvm::Value* nearest, llvm::Value* error) {
+  llvm::Value* inexact = ir.CreateFCmpONE(error, Zero(error));  // false for NaN: infinities stay as they are
+  llvm::Value* bits = Bits(ir, nearest);
+  llvm::Value* error_bits = Bits(ir, error);
+  if (error->getType()->isDoubleTy()) error_bits = ir.CreateTrunc(ir.CreateLShr(error_bits, 32), ir.getInt32Ty());
+  // One less where the signs differ: it was rounded away from zero.
+  llvm::Value* toward_zero = ir.CreateAdd(bits, ir.CreateAShr(ir.CreateXor(bits, error_bits), 31));
+  return ir.CreateBitCast(ir.CreateSelect(inexact, ir.CreateOr(toward_zero, 1), bits), nearest->getType());
+}
+
+llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value, llvm::Value* error) {
+  llvm::Value* nearest = ir.CreateFPTrunc(value, ir.getFloatTy());
+  llvm::Value* rest = ir.CreateFSub(value, ir.CreateFPExt(nearest, ir.getDoubleTy()));
+  return ToOdd(ir, nearest, error != nullptr ? ir.CreateFAdd(rest, error) : rest);
 }
 
 llvm::Value* SaturateToInteger(llvm::IRBuilder<>& ir, llvm::Value* x, llvm::IntegerType* type, bool is_signed) {

@@ -30,8 +30,12 @@ llvm::Value* F32ToF16(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding roundi
 llvm::Value* F32ToBf16(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding rounding);
 // f64 -> f32.
 llvm::Value* F64ToF32(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding rounding);
-// f64 -> f32 such that rounding once more, to fewer bits, gives what rounding the f64 would: to odd.
-llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value);
+// The exact number `nearest` + `error`, of which `nearest` is the nearest f32, rounded to odd instead: rounding once
+// more, to at least two bits fewer, gives what rounding the exact one would. `error`: f32 or f64; its sign, and whether
+// it is zero, are read.
+llvm::Value* ToOdd(llvm::IRBuilder<>& ir, llvm::Value* nearest, llvm::Value* error);
+// The f64 `value` + `error` -> f32, to odd. `error`: at most half a unit in the last place of `value`; null: zero.
+llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value, llvm::Value* error = nullptr);
 // f32 or f64 to an integer of 8 to 64 bits, rounded toward zero; what is out of range becomes the nearest that there
 // is, and NaN the lowest. (LLVM's fptosi.sat goes one lane at a time.)
 llvm::Value* SaturateToInteger(llvm::IRBuilder<>& ir, llvm::Value* x, llvm::IntegerType* type, bool is_signed);

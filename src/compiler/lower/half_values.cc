@@ -20,16 +20,6 @@ Sum TwoSum(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b) {
   return {sum, ir.CreateFAdd(ir.CreateFSub(a, virtual_a), ir.CreateFSub(b, virtual_b))};
 }
 
-// The f32 number nearest to an exact one, rounded to odd instead: if it is even, what was rounded away decides which of
-// its neighbours it becomes. `signs` has the top bit set where the value was rounded away from zero; `inexact` says
-// that something was rounded away.
-llvm::Value* ToOdd(llvm::IRBuilder<>& ir, llvm::Value* value, llvm::Value* signs, llvm::Value* inexact) {
-  llvm::Value* bits = AsBits(ir, value);
-  llvm::Value* toward_zero = ir.CreateAdd(bits, ir.CreateAShr(signs, 31));
-  llvm::Value* odd = ir.CreateSelect(inexact, ir.CreateOr(toward_zero, 1), bits);
-  return ir.CreateBitCast(odd, value->getType());
-}
-
 }  // namespace
 
 llvm::Value* IsNanHalf(llvm::IRBuilder<>& ir, llvm::Value* half, HalfFormat format) {
@@ -52,20 +42,13 @@ llvm::Value* FmaOfHalves(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, 
   if (format == HalfFormat::kF16) {
     // The product, of 22 bits between 2^-48 and 2^32, is exact in f32; the sum neither overflows nor underflows there.
     const Sum sum = TwoSum(ir, ir.CreateFMul(a, b), c);
-    llvm::Value* zero = llvm::ConstantFP::get(sum.error->getType(), 0.0);
-    llvm::Value* signs = ir.CreateXor(AsBits(ir, sum.value), AsBits(ir, sum.error));
-    return ToOdd(ir, sum.value, signs, ir.CreateFCmpONE(sum.error, zero));  // false for NaN: infinities stay
+    return ToOdd(ir, sum.value, sum.error);
   }
-  // bf16 has the exponents of f32: the same in f64, and what its rounding to f32 leaves is part of the error. It is at
+  // bf16 has the exponents of f32: the same in f64, whose rounding to f32 adds to the error. What that leaves is at
   // least one unit in the last place of the f64 sum, or zero: the sum's own error does not change its sign.
-  llvm::Type* wide = ir.getDoubleTy();
-  const auto widened = [&](llvm::Value* x) { return ir.CreateFPExt(x, wide); };
+  const auto widened = [&](llvm::Value* x) { return ir.CreateFPExt(x, ir.getDoubleTy()); };
   const Sum sum = TwoSum(ir, ir.CreateFMul(widened(a), widened(b)), widened(c));
-  llvm::Value* value = ir.CreateFPTrunc(sum.value, ir.getFloatTy());
-  llvm::Value* error = ir.CreateFAdd(ir.CreateFSub(sum.value, widened(value)), sum.error);
-  llvm::Value* high = ir.CreateTrunc(ir.CreateLShr(AsBits(ir, error), 32), ir.getInt32Ty());
-  llvm::Value* inexact = ir.CreateFCmpONE(error, llvm::ConstantFP::get(wide, 0.0));
-  return ToOdd(ir, value, ir.CreateXor(AsBits(ir, value), high), inexact);
+  return F64ToF32Odd(ir, sum.value, sum.error);
 }
 
 }  // namespace tutti::compiler::lowering
