@@ -12,11 +12,6 @@ namespace bench {
 namespace {
 
 constexpr uint32_t kSize = 512;
-#ifdef __AVX512F__
-constexpr size_t kVectorBytes = 64;
-#else
-constexpr size_t kVectorBytes = 32;
-#endif
 
 // C = A B, four rows by two vectors at a time in registers, over panels of B that stay in the second-level cache.
 template <typename T>
@@ -111,7 +106,7 @@ class Hgemm final : public HalfProduct {
   explicit Hgemm(OpenCl* opencl) : HalfProduct(opencl, {gemm_ptx, gemm_cl}) {}
   void Kernels(Runner& on) override {
     // OpenCL's makes one column a thread.
-    const bool pairs = dynamic_cast<const OpenClRunner*>(&on) == nullptr;
+    const bool pairs = !on.is_opencl();
     on.Launch("hgemm", {kSize / (pairs ? 32 : 16), kSize / 16, 16, 16}, a_, b_, c_, kSize);
   }
 };

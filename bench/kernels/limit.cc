@@ -8,12 +8,6 @@
 namespace bench {
 namespace {
 
-#ifdef __AVX512F__
-constexpr size_t kVectorBytes = 64;
-#else
-constexpr size_t kVectorBytes = 32;
-#endif
-
 volatile double kept;
 
 // Operations per ms: ten chains of FMAs on each core.

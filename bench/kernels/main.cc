@@ -42,13 +42,14 @@ class OnDevice final : public Runner {
     CHECK_CU(cuMemsetD32_v2(memory.address, word, memory.bytes / 4));
   }
   void Finish() override { CHECK_CU(cuCtxSynchronize()); }
+  bool is_opencl() const override { return false; }
 
  private:
   CUmodule module_;
   std::map<std::string, CUfunction> functions_;
 };
 
-class OnOpenCl final : public OpenClRunner {
+class OnOpenCl final : public Runner {
  public:
   OnOpenCl(OpenCl& opencl, const Source& source) : opencl_(opencl), source_(source.cl) {}
   void Enqueue(const char* kernel, const Grid& grid, std::span<const Argument> arguments) override {
@@ -60,6 +61,7 @@ class OnOpenCl final : public OpenClRunner {
   }
   void Clear(const Memory& memory, uint32_t word) override { opencl_.Clear(memory.buffer, word, memory.bytes); }
   void Finish() override { opencl_.Finish(); }
+  bool is_opencl() const override { return true; }
 
  private:
   OpenCl& opencl_;
@@ -107,23 +109,23 @@ class Table {
     }
     std::vector<double> times, beside[3], ratios[3];
     for (size_t round = 0; round < rounds_; ++round) {
-      const double us = Turn(ours);
-      times.push_back(us);
+      const double ours_ms = Turn(ours);
+      times.push_back(ours_ms);
       const double others[] = {Turn(native), pocl ? Turn([&] { problem.Kernels(*pocl), pocl->Finish(); }) : 0,
                                limit_.Ms(problem.work)};
       for (size_t i = 0; i < 3; ++i) {
         beside[i].push_back(others[i]);
-        ratios[i].push_back(others[i] / us);
+        ratios[i].push_back(others[i] / ours_ms);
       }
     }
-    const double us = Summarize(times).median;
+    const double ms = Summarize(times).median;
     for (size_t i = 0; i < 3; ++i) {
       const Statistics ratio = Summarize(ratios[i]);
       if (ratio.median == 0) continue;
-      report_.Add({name, us, "ms", Summarize(beside[i]).median, kinds_[i].name, ratio.median, ratio.spread});
+      report_.Add({name, ms, "ms", Summarize(beside[i]).median, kinds_[i].name, ratio.median, ratio.spread});
       kinds_[i].medians.push_back(ratio.median);
     }
-    fmt::print(stderr, "{}: {:.3g} ms, {:.2f} of native\n", name, us, Summarize(ratios[0]).median);
+    fmt::print(stderr, "{}: {:.3g} ms, {:.2f} of native\n", name, ms, Summarize(ratios[0]).median);
   }
 
   void Finish() {

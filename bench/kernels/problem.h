@@ -15,6 +15,13 @@
 
 namespace bench {
 
+// Of the widest vectors of the processor that a file is compiled for.
+#ifdef __AVX512F__
+constexpr size_t kVectorBytes = 64;
+#else
+constexpr size_t kVectorBytes = 32;
+#endif
+
 // Texts of a family's kernels. No OpenCL text: PoCL cannot run it.
 struct Source {
   const char* ptx = nullptr;
@@ -61,6 +68,7 @@ class Runner {
   virtual void Enqueue(const char* kernel, const Grid& grid, std::span<const Argument> arguments) = 0;
   virtual void Clear(const Memory& memory, uint32_t word) = 0;
   virtual void Finish() = 0;
+  virtual bool is_opencl() const = 0;  // for the few problems whose kernels differ there
 
   template <typename... Arguments>
   void Launch(const char* kernel, const Grid& grid, const Arguments&... arguments) {
@@ -76,9 +84,6 @@ class Runner {
     return {nullptr, &value, sizeof value};
   }
 };
-
-// Of OpenCL: for the few problems whose kernels differ there.
-class OpenClRunner : public Runner {};
 
 // What a perfect machine has to do, for the limit: bytes to and from memory, and operations (an FMA is two).
 struct Work {
