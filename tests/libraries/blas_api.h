@@ -23,8 +23,7 @@ struct Api;
 
 // L: cuBLAS' letter, l: OpenBLAS', and the names of what differs between real and complex types: H/h (hermitian or
 // symmetric), gerc, dotc, nrm2, asum, amax, and the type of numbers that are real then.
-#define BLAS_API(L, l, T, R, HE, he, SP, sp, SB, sb, GERC, gerc_name, NRM2, nrm2_name, ASUM, asum_name, AMAX,          \
-                 amax_name)                                                                                            \
+#define BLAS_API(L, l, T, R, HE, he, SP, sp, SB, sb, GERC, gerc_name, NRM2, nrm2_name, ASUM, AMAX, amax_name)          \
   extern "C" {                                                                                                         \
   int cublas##L##axpy_v2(Handle*, int, const T*, const T*, int, T*, int);                                              \
   int cublas##L##copy_v2(Handle*, int, const T*, int, T*, int);                                                        \
@@ -71,7 +70,6 @@ struct Api;
   int cublas##L##getrsBatched(Handle*, int, int, int, const T* const*, int, const int*, T* const*, int, int*, int);    \
   void l##axpy_(const int*, const T*, const T*, const int*, T*, const int*);                                           \
   R nrm2_name(const int*, const T*, const int*);                                                                       \
-  R asum_name(const int*, const T*, const int*);                                                                       \
   int amax_name(const int*, const T*, const int*);                                                                     \
   void l##gemv_(const char*, const int*, const int*, const T*, const T*, const int*, const T*, const int*, const T*,   \
                 T*, const int*);                                                                                       \
@@ -150,7 +148,7 @@ struct Api;
     static constexpr auto getri = cublas##L##getriBatched;                                                             \
     static constexpr auto getrs = cublas##L##getrsBatched;                                                             \
     static constexpr auto their_axpy = l##axpy_;                                                                       \
-    static constexpr auto their_nrm2 = nrm2_name, their_asum = asum_name;                                              \
+    static constexpr auto their_nrm2 = nrm2_name;                                                                      \
     static constexpr auto their_amax = amax_name;                                                                      \
     static constexpr auto their_gemv = l##gemv_;                                                                       \
     static constexpr auto their_gbmv = l##gbmv_;                                                                       \
@@ -173,10 +171,10 @@ struct Api;
     static constexpr auto their_trmm = l##trmm_, their_trsm = l##trsm_;                                                \
   };
 
-BLAS_API(S, s, float, float, sy, sy, sp, sp, sb, sb, ger, ger, Snrm2, snrm2_, Sasum, sasum_, s, isamax_)
-BLAS_API(D, d, double, double, sy, sy, sp, sp, sb, sb, ger, ger, Dnrm2, dnrm2_, Dasum, dasum_, d, idamax_)
-BLAS_API(C, c, Single, float, he, he, hp, hp, hb, hb, gerc, gerc, Scnrm2, scnrm2_, Scasum, scasum_, c, icamax_)
-BLAS_API(Z, z, Double, double, he, he, hp, hp, hb, hb, gerc, gerc, Dznrm2, dznrm2_, Dzasum, dzasum_, z, izamax_)
+BLAS_API(S, s, float, float, sy, sy, sp, sp, sb, sb, ger, ger, Snrm2, snrm2_, Sasum, s, isamax_)
+BLAS_API(D, d, double, double, sy, sy, sp, sp, sb, sb, ger, ger, Dnrm2, dnrm2_, Dasum, d, idamax_)
+BLAS_API(C, c, Single, float, he, he, hp, hp, hb, hb, gerc, gerc, Scnrm2, scnrm2_, Scasum, c, icamax_)
+BLAS_API(Z, z, Double, double, he, he, hp, hp, hb, hb, gerc, gerc, Dznrm2, dznrm2_, Dzasum, z, izamax_)
 #undef BLAS_API
 
 }  // namespace blas_test

@@ -11,6 +11,7 @@ import torch.distributed as distributed
 import torch.multiprocessing as multiprocessing
 
 from case import case, main
+from torch_tensors import assert_same, to_device
 
 RANKS = 2
 FEW, MANY = 1000, 1 << 20  # by the protocols that NCCL takes for short and for long messages
@@ -18,14 +19,6 @@ FEW, MANY = 1000, 1 << 20  # by the protocols that NCCL takes for short and for 
 
 def values(rank, count):
     return ((torch.arange(count) * 7 + rank * 13) % 101).float()
-
-
-def to_device(host):
-    return torch.empty(host.shape, dtype=host.dtype, device="cuda").copy_(host)
-
-
-def assert_same(tensor, host):
-    assert torch.equal(tensor.cpu(), host), f"{tensor.cpu()} for {host}"
 
 
 def all_reduce(rank, count):

@@ -6,6 +6,7 @@ import torch
 import torch.multiprocessing as multiprocessing
 
 from case import case, main
+from torch_tensors import assert_same, to_device
 
 SIZES = (1, 1000, (1 << 18) + 3, 5 << 20)  # of the allocator's small and large blocks, and one of its own
 WAIT_S = 120
@@ -13,14 +14,6 @@ WAIT_S = 120
 
 def ramp(count, first=0):
     return (torch.arange(count) % 8191 + first).float()
-
-
-def to_device(host):
-    return torch.empty(host.shape, dtype=host.dtype, device="cuda").copy_(host)
-
-
-def assert_same(tensor, host):
-    assert torch.equal(tensor.cpu(), host), f"{tensor.cpu()} for {host}"
 
 
 class Peer:
