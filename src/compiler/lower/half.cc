@@ -31,7 +31,9 @@ llvm::Value* MinMaxOf(Emitter& e, llvm::Value* a, llvm::Value* b) {
   }
   const MinMax mode{.maximum = e.instruction().opcode == O::kMax, .propagate_nan = e.Has(M::kPropagateNan)};
   llvm::Value* result = HalfMinMax(ir, a, b, FormatOf(e), mode);
-  return e.Has(M::kXorsign) ? ir.CreateOr(ir.CreateAnd(result, ir.getInt16(0x7fff)), sign) : result;
+  if (!e.Has(M::kXorsign)) return result;
+  llvm::Value* with_sign = ir.CreateOr(ir.CreateAnd(result, ir.getInt16(0x7fff)), sign);
+  return ir.CreateSelect(IsNanHalf(ir, result, FormatOf(e)), result, with_sign);  // the canonical NaN has no sign
 }
 
 // One result from one operand each. `x` are halves.

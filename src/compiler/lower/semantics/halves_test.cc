@@ -118,6 +118,25 @@ TEST(Halves, TheLargerOfTwo) {
   s.Check();
 }
 
+TEST(Halves, TheLargerMagnitudeHasTheSignOfTheProductAndNanHasNone) {
+  Statements s;
+  const auto choose = [](SmallFloat format, bool propagates) {
+    return [=](u16 a, u16 b) -> u16 {
+      const bool a_nan = IsNan(a, format), b_nan = IsNan(b, format);
+      if ((a_nan && b_nan) || (propagates && (a_nan || b_nan))) return 0x7fff;
+      const u16 magnitude = a_nan ? b & 0x7fff : b_nan ? a & 0x7fff : std::max<u16>(a & 0x7fff, b & 0x7fff);
+      return magnitude | ((a ^ b) & 0x8000);
+    };
+  };
+  const auto add = [&](const char* type, SmallFloat format, const std::vector<u16>& numbers) {
+    s.Add<u16(u16, u16)>(fmt::format("max.xorsign.abs.{} %d, %a, %b;", type), Pairs(numbers), choose(format, false));
+    s.Add<u16(u16, u16)>(fmt::format("max.NaN.xorsign.abs.{} %d, %a, %b;", type), Pairs(numbers), choose(format, true));
+  };
+  add("f16", kF16, {0, 0x8000, 0x3c00, 0xbc01, 0x7c00, 0xfbff, 0x7e00, 0x7fff, 0xffff});
+  add("bf16", kBf16, {0, 0x8000, 0x3f80, 0xbf81, 0x7f80, 0xff7f, 0x7fc0, 0x7fff, 0xffff});
+  s.Check();
+}
+
 TEST(Halves, PairsAreTwoIndependentHalves) {
   Statements s;
   std::vector<u32> pairs;
