@@ -76,8 +76,8 @@ class CpuBackend final : public Backend {
   void SetIdleWork(IdleWork work) override {
     TUTTI_CHECK(!idle_.has_work.load());
     idle_.work = std::move(work);
+    idle_.has_work.store(true, std::memory_order_release);  // before a doorbell can wake anybody
     if (idle_.work.doorbell_epoll_fd >= 0) devices_[0]->scheduler.gate().WatchDoorbells(idle_.work.doorbell_epoll_fd);
-    idle_.has_work.store(true, std::memory_order_release);
     devices_[0]->scheduler.gate().Advance();
     devices_[0]->scheduler.gate().WakeAll();  // so that sleepers arm the bells
   }

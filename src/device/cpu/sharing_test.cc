@@ -12,6 +12,7 @@
 #include "device/cpu/testing/test_kernels.h"
 #include "device/cts/client.h"
 #include "guest/exec/sanitizers.h"
+#include "os/fd.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -168,6 +169,32 @@ TEST(Idling, WorkersServeTheRingsAndAreWokenByTheBell) {
   client.CreateStream(1);
   client.Launch(1, client.Kernel("empty"), 1, 32, {});
   EXPECT_TRUE(client.Synchronize(1)) << "and work wakes them, too";
+}
+
+// Workers may sleep since before there were rings, and go on sleeping when others are told of these.
+TEST(Idling, WhoeverADoorbellWakesServesIt) {
+  constexpr int kBackends = 20, kRings = 40;
+  for (int round = 0; round < kBackends; ++round) {
+    const os::Fd bell(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), bells(epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{.events = EPOLLIN | EPOLLET, .data = {}};
+    ASSERT_EQ(epoll_ctl(bells.get(), EPOLL_CTL_ADD, bell.get(), &event), 0);
+    std::atomic<int> rung{0}, served{0};
+    const auto backend = NewBackend(1, 16);  // its threads use the above until it is gone
+    usleep(10'000);
+    Backend::IdleWork work;
+    work.doorbell_epoll_fd = bells.get();
+    work.rang = [&] {
+      epoll_event events[1];
+      if (epoll_wait(bells.get(), events, 1, 0) == 1) served = rung.load();
+    };
+    backend->SetIdleWork(std::move(work));
+    for (int ring = 1; ring <= kRings; ++ring) {
+      ++rung;
+      ASSERT_EQ(eventfd_write(bell.get(), 1), 0);
+      for (int tries = 0; served < ring && tries < 10'000; ++tries) usleep(100);
+      ASSERT_EQ(served, ring) << "of backend " << round;
+    }
+  }
 }
 
 // Everything at once, a thread per client: correct results, in order, and nothing left behind.

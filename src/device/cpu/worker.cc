@@ -238,13 +238,15 @@ void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
   const uint64_t sleeps_at_ns = NowNs();
   const IdleGate::Woken woken = scheduler_->gate().Sleep(seen, retry_at_ns, !scheduler_->restricted());
   stolen_.Slept(NowNs() - sleeps_at_ns);
-  if (!serves) return;
-  if (idle_->work.woke) idle_->work.woke();
+  if (serves && idle_->work.woke) idle_->work.woke();
+  // Also one that sleeps since before there were rings: when they came, others may have been woken in its place, and
+  // nobody else is told of this one.
   if (woken.by_doorbell) ServeDoorbells();
 }
 
 // The gate reports each edge once, so look again before trusting the next one.
 void Worker::ServeDoorbells() {
+  if (!idle_->has_work.load(std::memory_order_acquire)) return;
   constexpr int kMostRounds = 8;
   pollfd doorbells{idle_->work.doorbell_epoll_fd, POLLIN, 0};
   for (int round = 0; round < kMostRounds; ++round) {

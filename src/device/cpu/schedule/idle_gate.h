@@ -61,7 +61,7 @@ class BasicIdleGate {
   template <typename T>
   using Atomic = typename Files::template Atomic<T>;
 
-  // Sleepers also wake when `epoll_fd` becomes readable. Before the first sleeper.
+  // Sleepers, of now too, also wake when `epoll_fd` becomes readable.
   void WatchDoorbells(int epoll_fd) { files_.WatchDoorbells(epoll_fd); }
 
   // Changes whenever an idle worker may have got something to do.
@@ -71,6 +71,7 @@ class BasicIdleGate {
   uint32_t sleepers() const { return static_cast<uint32_t>(tokens_.load(std::memory_order_seq_cst)); }
   // Wakes one sleeper, unless all are being woken already.
   void WakeOne();
+  // As often as workers sleep now: one that sleeps again meanwhile may be woken twice, and another one not.
   void WakeAll();
 
   struct Woken {
