@@ -121,22 +121,23 @@ uint64_t Device::total_bytes() const {
 
 uint64_t Device::freed_bytes() const { return state_->freed_bytes.load(std::memory_order_relaxed); }
 
-// A server of several users is not told of what others have: it looks when it is asked.
+// Asked, since a server of several users is not told of what others have; and behind what this client has freed and
+// unloaded so far.
 uint64_t Device::UsedBytes() const {
   Attachment& attachment = Attachment::Get();
   const uint64_t published = state_->used_bytes.load(std::memory_order_relaxed);
-  if (attachment.header().shared_server == 0) return published;
   const wire::MemoryUseBody body{.device = index_, .reserved = 0};
   const ipc::Reply reply = attachment.replies().Call(wire::RecordKind::kMemoryUse, body);
   return reply.status == 0 ? reply.value[0] : published;
 }
 
 uint64_t Device::free_bytes() const {
+  const uint64_t all = UsedBytes();  // the rest is then as new
   const uint64_t limit = state_->limit_bytes.load(std::memory_order_relaxed);
   // Memory that the client has freed counts as free: an allocation that needs it waits for the work that still uses it.
   const uint64_t freed = freed_bytes();
   const auto without_freed = [freed](uint64_t bytes) { return bytes - std::min(bytes, freed); };
-  const uint64_t used = without_freed(UsedBytes());
+  const uint64_t used = without_freed(all);
   const uint64_t mine = without_freed(state_->client_bytes.load(std::memory_order_relaxed));
   const uint64_t of_device = info_->total_bytes - std::min(info_->total_bytes, used);
   return std::min(of_device, limit - std::min(limit, mine));
