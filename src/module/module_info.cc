@@ -9,12 +9,25 @@ namespace {
 
 constexpr uint32_t kInfoMagic = 0x4f464e49;  // "INFO"
 
-Status Check(const VariableInfo& variable, const ModuleInfo& info) {
-  const bool inside = variable.bytes == 0 || std::ranges::any_of(info.memory, [&variable](const MemoryRange& range) {
-                        return variable.address >= range.address &&
-                               InRange<uint64_t>(variable.address - range.address, variable.bytes, range.bytes);
-                      });
-  return inside ? Status() : Fail("module: variable " + variable.name + " lies outside of the module's memory");
+// A variable is inside of a range if, of those that begin at or before it, the one that reaches furthest reaches as
+// far.
+Status CheckVariables(const ModuleInfo& info) {
+  std::vector<MemoryRange> memory = info.memory;
+  for (const MemoryRange& range : memory) {
+    if (range.bytes > ~uint64_t{0} - range.address) return Fail("module: memory beyond all addresses");
+  }
+  std::ranges::sort(memory, {}, &MemoryRange::address);
+  std::vector<uint64_t> furthest;
+  for (const MemoryRange& range : memory)
+    furthest.push_back(std::max(furthest.empty() ? 0 : furthest.back(), range.address + range.bytes));
+  for (const VariableInfo& variable : info.variables) {
+    if (variable.bytes == 0) continue;
+    const auto behind = std::ranges::upper_bound(memory, variable.address, {}, &MemoryRange::address);
+    const uint64_t end = behind == memory.begin() ? 0 : furthest[static_cast<size_t>(behind - memory.begin()) - 1];
+    if (end < variable.address || end - variable.address < variable.bytes)
+      return Fail("module: variable " + variable.name + " lies outside of the module's memory");
+  }
+  return {};
 }
 
 }  // namespace
@@ -105,7 +118,7 @@ Result<ModuleInfo> ParseModuleInfo(std::span<const uint8_t> bytes) {
   }
   if (!in.ok()) return Fail("the description of a module is cut short");
   for (const KernelInfo& kernel : info.kernels) TUTTI_TRY(Check(kernel));
-  for (const VariableInfo& variable : info.variables) TUTTI_TRY(Check(variable, info));
+  TUTTI_TRY(CheckVariables(info));
   return info;
 }
 

@@ -46,6 +46,15 @@ TEST(ModuleInfo, AVariableLiesInTheModulesMemory) {
   }
 }
 
+TEST(ModuleInfo, AVariableMayLieInARangeThatBeginsBeforeOthers) {
+  ModuleInfo info = Sample();
+  info.memory = {{.address = 0x1010, .bytes = 4}, {.address = 0x1000, .bytes = 0x100}, {.address = 0x1020, .bytes = 4}};
+  for (VariableInfo& variable : info.variables) variable.address = 0x1030;
+  EXPECT_TRUE(ParseModuleInfo(Serialize(info)));
+  info.memory.push_back({.address = ~0ull - 3, .bytes = 8});
+  EXPECT_FALSE(ParseModuleInfo(Serialize(info))) << "beyond all addresses";
+}
+
 TEST(ModuleInfo, AParameterLiesInItsKernelsBuffer) {
   ModuleInfo info = Sample();
   info.kernels[0].params[1].bytes = 5;

@@ -1,6 +1,7 @@
 #include "os/spawner.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -24,23 +25,30 @@ namespace tutti::os {
 namespace {
 
 constexpr int kAnswerMs = 10'000;
+constexpr int kReapMs = 50;  // between two looks whether what was abandoned has ended
 constexpr int kSocketFd = 3, kFirstFreeFd = 4;  // in the spawner
 
 // --- in the spawner
 
 // A request is a program's number and a process to end, or 0 for a new one, accompanied by its descriptors. The answer
-// is an errno value or 0, and a process id or an exit status.
+// is an errno value or 0, and a process id or an exit status. A process to abandon is named by its negative number, and
+// nothing is answered.
 class Host {
  public:
   explicit Host(std::vector<Spawner::Program> programs) : programs_(std::move(programs)) {}
 
   [[noreturn]] void Run() {
     for (;;) {
+      AwaitQuestion();
       const auto question = Receive(kSocketFd);
       if (!question || question->bytes.empty()) _exit(0);
       ByteReader in(question->bytes);
       const auto program = in.Get<uint32_t>();
       const auto child = in.Get<int32_t>();
+      if (in.ok() && child < 0) {
+        Abandon(-int64_t{child});
+        continue;
+      }
       const auto answer = !in.ok() ? Answer{EINVAL, 0} : child == 0 ? Start(program, question->fds) : End(child);
       ByteWriter out;
       out.Put(int32_t{answer.error});
@@ -57,6 +65,7 @@ class Host {
   struct Child {
     pid_t pid;
     uint32_t program;
+    bool abandoned = false;
   };
 
   Answer Start(uint32_t number, const std::vector<Fd>& fds) {
@@ -77,7 +86,7 @@ class Host {
 
   // Only we reap, so the number is still the child's.
   Answer End(pid_t child) {
-    const auto found = std::ranges::find(children_, child, &Child::pid);
+    const auto found = Find(child);
     if (found == children_.end()) return {ESRCH, 0};
     children_.erase(found);
     kill(child, SIGKILL);
@@ -85,6 +94,32 @@ class Host {
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return {0, status};
+  }
+
+  // Until it has ended it counts.
+  void Abandon(int64_t child) {
+    const auto found = Find(child);
+    if (found == children_.end()) return;
+    kill(found->pid, SIGKILL);
+    found->abandoned = true;
+    Reap();
+  }
+
+  std::vector<Child>::iterator Find(int64_t child) {
+    return std::ranges::find_if(children_, [child](const Child& one) { return one.pid == child && !one.abandoned; });
+  }
+
+  bool Reap() {
+    std::erase_if(children_, [](const Child& child) {
+      return child.abandoned && waitpid(child.pid, nullptr, WNOHANG) == child.pid;
+    });
+    return std::ranges::any_of(children_, &Child::abandoned);
+  }
+
+  void AwaitQuestion() {
+    pollfd question{kSocketFd, POLLIN, 0};
+    while (Reap() && poll(&question, 1, kReapMs) == 0) {
+    }
   }
 
   const std::vector<Spawner::Program> programs_;
@@ -151,6 +186,14 @@ Spawner::~Spawner() {
 Result<pid_t> Spawner::StartProgram(uint32_t program, std::span<const int> fds) { return Ask(program, 0, fds); }
 
 Result<int> Spawner::End(pid_t child) { return Ask(0, child, {}); }
+
+// One message, so it does not get between others' questions and answers.
+void Spawner::Abandon(pid_t child) {
+  ByteWriter message;
+  message.Put(uint32_t{0});
+  message.Put(int32_t{-child});
+  (void)Send(socket_.get(), message.bytes());
+}
 
 Result<int> Spawner::Ask(uint32_t program, pid_t child, std::span<const int> fds) {
   const std::lock_guard lock(mutex_);

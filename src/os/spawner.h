@@ -25,7 +25,7 @@
 
 namespace tutti::os {
 
-// Thread-safe; calls wait for the spawner, a few milliseconds.
+// Thread-safe; calls but Abandon wait for the spawner, a few milliseconds.
 class Spawner {
  public:
   struct Program {
@@ -47,6 +47,9 @@ class Spawner {
   Result<pid_t> StartProgram(uint32_t program, std::span<const int> fds);
   // Kills and reaps what this spawner has started. Returns its wait status.
   Result<int> End(pid_t child);
+  // Has it killed, and reaped when it has ended, which a process that waits in a driver may not do for long. Does not
+  // wait.
+  void Abandon(pid_t child);
 
   // It does not answer any more.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }

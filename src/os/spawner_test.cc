@@ -60,6 +60,24 @@ TEST(SpawnerTest, StartsNothingElseAndNoMoreThanItMay) {
   EXPECT_FALSE(spawner->lost());
 }
 
+TEST(SpawnerTest, WhatIsAbandonedIsKilledAndCountsUntilItHasEnded) {
+  const auto spawner = Spawner::Start({Shell("echo $$ >&5; exec sleep 100", {5})}).value();
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const Fd reader(ends[0]), writer(ends[1]);
+  const int fds[] = {writer.get()};
+  for (int round = 0; round < 20; ++round) {
+    const auto child = spawner->StartProgram(0, fds);
+    ASSERT_TRUE(child) << child.error().text;
+    EXPECT_EQ(ReadAll(reader.get()), std::to_string(*child) + "\n");
+    EXPECT_FALSE(spawner->StartProgram(0, fds));
+    spawner->Abandon(*child);
+    EXPECT_FALSE(spawner->End(*child)) << "which is not its caller's any more";
+    while (kill(*child, 0) == 0) usleep(1000);  // it is reaped though nothing is asked
+  }
+  EXPECT_FALSE(spawner->lost());
+}
+
 TEST(SpawnerTest, ASpawnerThatHasEndedIsSaidToBeLost) {
   const auto spawner = Spawner::Start({Shell("sleep 100", {})}).value();
   kill(spawner->pid(), SIGKILL);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "cuda/result.h"
+
 namespace tutti::device::gpu {
 
 Result<ExecutorLink::Reply> CurrentExecutor::Ask(const executor::Request& request, int file) {
@@ -15,11 +17,23 @@ Result<ExecutorLink::Reply> CurrentExecutor::Ask(const executor::Request& reques
   return executor->Ask(request, file);
 }
 
-void CurrentExecutor::Set(std::shared_ptr<ExecutorLink> executor) {
+void CurrentExecutor::Unmap(uint64_t address, uint64_t bytes) {
+  const auto unmapped = Ask({.kind = executor::RequestKind::kUnmapSlab, .address = address, .bytes = bytes});
+  if (!unmapped)
+    Lose({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
+          .text = "memory cannot be unmapped by the program's executor: " + unmapped.error().text});
+}
+
+void CurrentExecutor::Expect(std::shared_ptr<ExecutorLink> executor) {
+  std::lock_guard lock(mutex_);
+  if (lost_) executor->Kill();
+  expected_ = std::move(executor);
+}
+
+void CurrentExecutor::Arrive() {
   {
     std::lock_guard lock(mutex_);
-    executor_ = std::move(executor);
-    lost_.reset();
+    executor_ = std::exchange(expected_, nullptr);
   }
   changed_.notify_all();
 }
@@ -27,15 +41,18 @@ void CurrentExecutor::Set(std::shared_ptr<ExecutorLink> executor) {
 void CurrentExecutor::Lose(const Error& why) {
   {
     std::lock_guard lock(mutex_);
-    if (executor_ != nullptr) executor_->Kill();
-    executor_.reset();
-    lost_ = why;
+    for (auto* const executor : {&expected_, &executor_}) {
+      if (*executor != nullptr) (*executor)->Kill();
+      executor->reset();
+    }
+    if (!lost_) lost_ = why;
   }
   changed_.notify_all();
 }
 
 void CurrentExecutor::Await() {
   std::lock_guard lock(mutex_);
+  expected_.reset();
   executor_.reset();
   lost_.reset();
 }

@@ -16,9 +16,14 @@ class CurrentExecutor {
   // Waits for one that is to come, asks it, and waits for the answer. Fails at once, with the reason, if none is to.
   Result<ExecutorLink::Reply> Ask(const executor::Request& request, int file = -1);
 
-  // It has come.
-  void Set(std::shared_ptr<ExecutorLink> executor);
-  // There is none, and none is to come. It is killed.
+  // Has it unmap memory. One that does not is lost: others may be given the memory next, and these addresses.
+  void Unmap(uint64_t address, uint64_t bytes);
+
+  // It is being made ready: nobody asks it here yet, and Lose has it killed.
+  void Expect(std::shared_ptr<ExecutorLink> executor);
+  // The one that was expected has come.
+  void Arrive();
+  // There is none, and none is to come. It is killed. The first reason counts.
   void Lose(const Error& why);
   // There is none, and one is to come: as in the beginning.
   void Await();
@@ -26,7 +31,7 @@ class CurrentExecutor {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::shared_ptr<ExecutorLink> executor_;
+  std::shared_ptr<ExecutorLink> expected_, executor_;
   std::optional<Error> lost_;
 };
 

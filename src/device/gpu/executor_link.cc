@@ -1,11 +1,15 @@
 #include "device/gpu/executor_link.h"
 
 #include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "cuda/device_attribute.h"
 #include "cuda/result.h"
@@ -14,6 +18,18 @@
 
 namespace tutti::device::gpu {
 namespace {
+
+constexpr uint64_t kWordsBytes = 4096;
+
+Result<os::Fd> Watch(int bell, int socket) {
+  os::Fd wakes(epoll_create1(EPOLL_CLOEXEC));
+  epoll_event rung{.events = EPOLLIN | EPOLLET, .data = {}};
+  epoll_event ended{.events = 0, .data = {}};  // EPOLLHUP is always reported
+  if (!wakes || epoll_ctl(wakes.get(), EPOLL_CTL_ADD, bell, &rung) != 0 ||
+      epoll_ctl(wakes.get(), EPOLL_CTL_ADD, socket, &ended) != 0)
+    return FailErrno("watching an executor", cuda::CUDA_ERROR_OPERATING_SYSTEM);
+  return wakes;
+}
 
 // Limits that others divide by, or index with.
 Status PutRight(wire::DeviceInfo* device) {
@@ -45,16 +61,24 @@ bool TakeText(executor::TextRing* ring, uint64_t* taken, std::string* text) {
 
 }  // namespace
 
-Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Start(std::shared_ptr<os::Spawner> spawner, int bell) {
+Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Start(std::shared_ptr<os::Spawner> spawner) {
   TUTTI_ASSIGN(auto sockets, os::SocketPair());
   TUTTI_ASSIGN(os::Lifeline lifeline, os::CreateLifeline());
   TUTTI_ASSIGN(const os::Fd file, os::CreateMemory("tutti-exchange", sizeof(executor::Exchange)));
   TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::Shared(file.get(), sizeof(executor::Exchange)));
-  const int fds[] = {lifeline.watched.get(), sockets.second.get(), file.get(), bell, 2};
+  TUTTI_ASSIGN(os::Fd words, os::CreateMemory("tutti-executor-stderr", kWordsBytes));
+  os::Fd bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  TUTTI_ASSIGN(os::Fd wakes, Watch(bell.get(), sockets.first.get()));
+  const int fds[] = {lifeline.watched.get(), sockets.second.get(), file.get(), bell.get(), words.get()};
   const auto pid = spawner->StartProgram(0, fds);
   if (!pid) return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY, "an executor cannot be started: " + pid.error().text);
-  std::unique_ptr<ExecutorLink> link(new ExecutorLink(std::move(spawner), *pid, std::move(sockets.first),
-                                                      std::move(lifeline.held), std::move(mapping)));
+  std::unique_ptr<ExecutorLink> link(new ExecutorLink(std::move(spawner), *pid,
+                                                      {.socket = std::move(sockets.first),
+                                                       .lifeline = std::move(lifeline.held),
+                                                       .words = std::move(words),
+                                                       .bell = std::move(bell),
+                                                       .wakes = std::move(wakes),
+                                                       .exchange = std::move(mapping)}));
   sockets.second.Reset();
   TUTTI_TRY(link->AwaitHello());
   return link;
@@ -62,12 +86,32 @@ Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Start(std::shared_ptr<os::Sp
 
 ExecutorLink::~ExecutorLink() {
   Kill();
-  (void)spawner_->End(pid_);
+  spawner_->Abandon(pid_);
+}
+
+void ExecutorLink::Hear() const {
+  epoll_event events[2];
+  (void)epoll_wait(wakes_.get(), events, 2, 0);
+}
+
+std::string ExecutorLink::LastWords() const {
+  char bytes[kWordsBytes];
+  const ssize_t got = pread(words_.get(), bytes, sizeof bytes, 0);
+  std::string_view text(bytes, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  text = text.substr(0, text.find('\0'));
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  text = text.substr(text.rfind('\n') + 1);
+  const bool is_text = std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+  return is_text ? std::string(text) : "";
 }
 
 Status ExecutorLink::AwaitHello() {
   TUTTI_ASSIGN(const os::Message message, os::Receive(socket_.get(), kStartTimeoutMs));
-  if (message.bytes.empty()) return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY, "an executor has ended as it started");
+  if (message.bytes.empty()) {
+    const std::string words = LastWords();
+    return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY,
+                "an executor has ended as it started" + (words.empty() ? words : ": " + words));
+  }
   TUTTI_ASSIGN(const executor::Hello hello, executor::ParseHello(message.bytes));
   if (hello.status != 0) return Fail(hello.status, hello.text);
   device_ = hello.device;

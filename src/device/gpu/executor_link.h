@@ -1,7 +1,8 @@
 // One executor, from the server's side: its process, its ring and ledger, and its answers. It ends with this object.
 //
 // Nothing of what an executor writes is believed: kernels of its client run in the process of its driver. Each word is
-// read once, and one that cannot be is the end of the executor, as is an answer that does not come.
+// read once, and one that cannot be is the end of the executor, as is an answer that does not come. Its bell is its
+// own: what an executor does to that, others do not notice.
 #pragma once
 
 #include <sys/types.h>
@@ -26,9 +27,9 @@ class ExecutorLink {
  public:
   static constexpr int kStartTimeoutMs = 60'000;  // for what it does before it has a client
 
-  // The spawner's first program is the executor (ProgramOf). `bell`: an eventfd that it writes when the server sleeps.
-  // Fails, with the reason, if it has no device.
-  static Result<std::unique_ptr<ExecutorLink>> Start(std::shared_ptr<os::Spawner> spawner, int bell);
+  // The spawner's first program is the executor (ProgramOf). Fails, with the reason, if it has no device.
+  static Result<std::unique_ptr<ExecutorLink>> Start(std::shared_ptr<os::Spawner> spawner);
+  // Does not wait for its end.
   ~ExecutorLink();
   ExecutorLink(const ExecutorLink&) = delete;
   ExecutorLink& operator=(const ExecutorLink&) = delete;
@@ -36,7 +37,6 @@ class ExecutorLink {
   // Of its device. What is wrong in it has been put right.
   const wire::DeviceInfo& device() const { return device_; }
   pid_t pid() const { return pid_; }
-  int socket() const { return socket_.get(); }
 
   // Asks, and waits until it answers, has ended or is killed: without a timeout however long that takes, since drivers
   // compile, and wait for running kernels. Thread-safe.
@@ -62,22 +62,38 @@ class ExecutorLink {
   std::optional<Texts> TakeTexts();
   // What it has failed with, if it has.
   std::optional<Error> Failure() const;
-  // The server is about to sleep: its bell is to be rung.
+  // What it says last of what is wrong with it, on its stderr; nothing if that is no text.
+  std::string LastWords() const;
+  // The server is about to sleep: the bell is to be rung.
   void Awaits() { exchange()->server_sleeps.store(1, std::memory_order_seq_cst); }
+  // Readable when the bell has been rung since Hear, and when it has ended.
+  int wake_fd() const { return wakes_.get(); }
+  void Hear() const;
 
  private:
-  ExecutorLink(std::shared_ptr<os::Spawner> spawner, pid_t pid, os::Fd socket, os::Fd lifeline, os::Mapping mapping)
+  struct Files {
+    os::Fd socket;
+    os::Fd lifeline;
+    os::Fd words;  // a small memory file in place of its stderr
+    os::Fd bell;  // an eventfd. It is not read: the executor may make readers wait.
+    os::Fd wakes;  // an epoll of the bell and the socket
+    os::Mapping exchange;
+  };
+  ExecutorLink(std::shared_ptr<os::Spawner> spawner, pid_t pid, Files files)
       : spawner_(std::move(spawner)),
         pid_(pid),
-        socket_(std::move(socket)),
-        lifeline_(std::move(lifeline)),
-        mapping_(std::move(mapping)),
+        socket_(std::move(files.socket)),
+        words_(std::move(files.words)),
+        bell_(std::move(files.bell)),
+        wakes_(std::move(files.wakes)),
+        lifeline_(std::move(files.lifeline)),
+        mapping_(std::move(files.exchange)),
         done_(executor::kMostStreams) {}
   Status AwaitHello();
 
   const std::shared_ptr<os::Spawner> spawner_;
   const pid_t pid_;
-  const os::Fd socket_;
+  const os::Fd socket_, words_, bell_, wakes_;
   os::Fd lifeline_;  // ended_mutex_
   mutable std::mutex ended_mutex_;
   std::atomic<bool> ended_{false};

@@ -49,10 +49,10 @@ Result<uint64_t> Open(ExecutorLink& executor, const wire::WindowShape& shape, ui
 }  // namespace
 
 Status ExecutorSource::Start(uint64_t host_bytes) {
-  TUTTI_ASSIGN(std::shared_ptr<ExecutorLink> first, ExecutorLink::Start(spawner_, bell_));
+  TUTTI_ASSIGN(std::shared_ptr<ExecutorLink> first, ExecutorLink::Start(spawner_));
   device_ = first->device();
   TUTTI_TRY(OpenFirst(std::move(first), ShapesFor(device_.total_bytes, host_bytes)));
-  standby_ = std::make_unique<Standby>(spawner_, bell_);
+  standby_ = std::make_unique<Standby>(spawner_);
   return {};
 }
 

@@ -19,8 +19,7 @@ namespace tutti::device::gpu {
 
 class ExecutorSource {
  public:
-  // `bell`: ExecutorLink::Start's.
-  ExecutorSource(std::shared_ptr<os::Spawner> spawner, int bell) : spawner_(std::move(spawner)), bell_(bell) {}
+  explicit ExecutorSource(std::shared_ptr<os::Spawner> spawner) : spawner_(std::move(spawner)) {}
 
   // Starts the first one, which says what the device is, and where the driver has room for windows. `host_bytes`: what
   // a client may have of host memory.
@@ -46,7 +45,6 @@ class ExecutorSource {
   Status OpenHere(ExecutorLink& executor, int file) const;
 
   const std::shared_ptr<os::Spawner> spawner_;
-  const int bell_;
   wire::DeviceInfo device_{};
   wire::WindowShape shape_;
   uint64_t base_ = 0;

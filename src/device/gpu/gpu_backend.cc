@@ -15,7 +15,7 @@ constexpr size_t kMostSpaces = 60;
 class GpuBackend final : public Backend {
  public:
   GpuBackend(const GpuSettings& settings, std::shared_ptr<os::Spawner> spawner)
-      : settings_(settings), host_(settings.host_bytes), executors_(std::move(spawner), pilot_.bell()) {}
+      : settings_(settings), host_(settings.host_bytes), executors_(std::move(spawner)) {}
 
   Status Start() {
     TUTTI_TRY(executors_.Start(settings_.client_host_bytes));

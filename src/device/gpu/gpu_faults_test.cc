@@ -9,7 +9,10 @@
 #include "cuda/result.h"
 #include "device/cts/client.h"
 #include "device/cts/images.h"
+#include "device/gpu/current_executor.h"
+#include "device/gpu/executor_link.h"
 #include "device/gpu/gpu_backend.h"
+#include "executor/protocol/request.h"
 
 namespace tutti::device::gpu {
 namespace {
@@ -131,6 +134,38 @@ TEST_F(GpuFaults, ADriverThatHangsInARequestHoldsUpItsClientAlone) {
   client->space().Abandon();
   waits.join();
   EXPECT_EQ(loaded.error().code, cuda::CUDA_ERROR_DEVICE_UNAVAILABLE);
+}
+
+TEST_F(GpuFaults, MemoryThatADriverDoesNotUnmapEndsItsExecutor) {
+  const auto client = Serve("cuMemUnmap=fail:1@1"), other = NewClient();
+  const uint64_t before = client->sink().memory_used(0);
+  ASSERT_TRUE(client->space().Free(client->Allocate(4 * kMebibyte)));
+  ASSERT_TRUE(client->sink().WaitFaults(1)) << "others may be given that memory";
+  EXPECT_EQ(client->sink().faults()[0].status, cuda::CUDA_ERROR_DEVICE_UNAVAILABLE);
+  EXPECT_TRUE(Counts(*other, 4));
+  client->space().Reset(0);
+  EXPECT_EQ(client->sink().memory_used(0), before);
+  EXPECT_TRUE(Counts(*client, 4));
+}
+
+// As one that hangs while it is made ready for a client that is killed meanwhile.
+TEST_F(GpuFaults, AnExecutorThatIsExpectedEndsWithItsClient) {
+  setenv("TUTTI_GPU_LIE", "cuMemCreate=hang", 1);
+  setenv("TUTTI_GPU_LIE_DRIVER", TUTTI_LIBCUDA, 1);
+  const GpuSettings settings{.executor = TUTTI_EXECUTOR, .vendor = TUTTI_FAILING_LIBCUDA};
+  const auto spawner = os::Spawner::Start({settings.ProgramOf()}).value();
+  std::shared_ptr<ExecutorLink> first = ExecutorLink::Start(spawner).value();
+  CurrentExecutor current;
+  current.Expect(first);
+  std::thread waits([&] {
+    EXPECT_FALSE(first->Ask({.kind = executor::RequestKind::kMapSlab, .address = 1ull << 40, .bytes = 2 * kMebibyte}));
+  });
+  current.Lose({.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = "the client has gone"});
+  waits.join();
+  EXPECT_TRUE(first->HasEnded());
+  std::shared_ptr<ExecutorLink> late = ExecutorLink::Start(spawner).value();
+  current.Expect(late);
+  EXPECT_TRUE(late->HasEnded()) << "who comes too late";
 }
 
 TEST_F(GpuFaults, MemoryThatADriverDoesNotClearIsRefusedAndNoMore) {

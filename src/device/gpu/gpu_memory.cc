@@ -310,11 +310,7 @@ Status GpuMemory::Unmap(uint64_t address, uint64_t bytes) {
 }
 
 void GpuMemory::Hide(const ReservedPart::Mappings& mappings) {
-  for (const auto& [address, mapping] : mappings) {
-    // If that fails the executor is lost, with all that it has mapped.
-    (void)executor_->Ask(
-        {.kind = executor::RequestKind::kUnmapSlab, .address = address, .bytes = mapping.memory->bytes()});
-  }
+  for (const auto& [address, mapping] : mappings) executor_->Unmap(address, mapping.memory->bytes());
 }
 
 void GpuMemory::NobodyHolds(uint64_t bytes) {

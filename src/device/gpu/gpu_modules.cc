@@ -48,6 +48,7 @@ Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image) {
                 "the executor has described a module wrongly: " + info.error().text);
   }
   std::lock_guard lock(mutex_);
+  for (const module::MemoryRange& range : info->memory) variables_.emplace(range.address, range.bytes);
   modules_.emplace(number, Module{.kernels = info->kernels, .memory = info->memory, .prepared = {}});
   return Space::LoadedModule{.id = number, .info = std::move(*info), .log = std::move(reply.answer.text)};
 }
@@ -85,6 +86,10 @@ Result<GpuModules::Unloaded> GpuModules::Unload(uint32_t module) {
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
   for (const auto& [kernel, id] : found->second.prepared) kernels_.erase(id);
   const uint64_t bytes = BytesOf(found->second.memory);
+  for (const module::MemoryRange& range : found->second.memory) {
+    const auto [begin, end] = variables_.equal_range(range.address);
+    variables_.erase(std::find(begin, end, std::pair<const uint64_t, uint64_t>(range.address, range.bytes)));
+  }
   modules_.erase(found);
   std::shared_ptr<const void> kept(this, [module, executor = executor_](const void*) {
     (void)executor->Ask({.kind = RequestKind::kUnloadModule, .module = module});
@@ -97,6 +102,7 @@ uint64_t GpuModules::Forget() {
   uint64_t bytes = 0;
   for (const auto& [number, module] : modules_) bytes += BytesOf(module.memory);
   modules_.clear();
+  variables_.clear();
   kernels_.clear();
   return bytes;
 }
@@ -114,11 +120,10 @@ std::optional<GpuModules::Kernel> GpuModules::Find(uint32_t kernel) const {
 
 bool GpuModules::HasVariable(uint64_t address, uint64_t bytes) const {
   std::lock_guard lock(mutex_);
-  return std::ranges::any_of(modules_, [&](const auto& module) {
-    return std::ranges::any_of(module.second.memory, [&](const module::MemoryRange& range) {
-      return address >= range.address && InRange<uint64_t>(address - range.address, bytes, range.bytes);
-    });
-  });
+  const auto behind = variables_.upper_bound(address);
+  if (behind == variables_.begin()) return false;
+  const auto [begin, size] = *std::prev(behind);
+  return InRange<uint64_t>(address - begin, bytes, size);
 }
 
 }  // namespace tutti::device::gpu

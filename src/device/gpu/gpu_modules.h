@@ -54,6 +54,7 @@ class GpuModules {
   mutable std::mutex mutex_;
   std::map<uint32_t, Module> modules_;
   std::map<uint32_t, Kernel> kernels_;  // by id
+  std::multimap<uint64_t, uint64_t> variables_;  // of all modules: bytes by address
   uint32_t last_module_ = 0;
   uint32_t last_kernel_ = 0;
 };

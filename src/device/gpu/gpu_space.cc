@@ -89,13 +89,14 @@ void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
 // On a thread that may wait. Not `first`: nothing else asks for memory meanwhile.
 void GpuSpace::AcquireExecutor(bool first) {
   auto taken = executors_->Take(&window_);
+  if (taken) current_.Expect(*taken);
   const Status attached = !taken ? std::unexpected(taken.error()) : !first ? memory_->AttachTo(**taken) : Status{};
   std::unique_lock lock(mutex_);
-  if (muted_) return current_.Lose(kGone);
+  if (lost_) return;  // meanwhile, and it with it
   if (attached) {
     executor_ = std::move(*taken);
     dispatch_.Connect(executor_->exchange());
-    current_.Set(executor_);
+    current_.Arrive();
     pilot_->Look();
   } else {
     LoseExecutor(attached.error());
@@ -219,15 +220,31 @@ Status GpuSpace::UnloadModule(uint32_t module) {
 // A driver has rules of its own for when a limit may change: one that it refuses stays as it was, and so does one for
 // which the client has not the memory.
 Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t bytes) {
-  const bool takes_memory = limit == cuda::CU_LIMIT_MALLOC_HEAP_SIZE || limit == cuda::CU_LIMIT_PRINTF_FIFO_SIZE;
+  const uint64_t pieces = PiecesOf(limit);
+  const bool takes_memory = pieces != 0;
   const uint64_t before = takes_memory ? counted_limits_[limit] : 0;
-  const uint64_t after = takes_memory ? bytes - std::min<uint64_t>(bytes, cuda::kDefaultLimits[limit]) : 0;
+  const uint64_t added = takes_memory ? bytes - std::min<uint64_t>(bytes, cuda::kDefaultLimits[limit]) : 0;
+  constexpr uint64_t kMost = 1ull << 50;  // more than any device has
+  const uint64_t after = added > kMost / std::max<uint64_t>(pieces, 1) ? kMost : added * pieces;
   if (after > before && !memory_->CountModule(after - before)) return {};
   const bool set = current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit}).has_value();
   if (set && takes_memory) counted_limits_[limit] = after;
   const uint64_t unused = set ? before - std::min(before, after) : after - std::min(before, after);
   memory_->ReleaseModule(unused, false);
   return {};
+}
+
+// How many of its size a context has: a stack for each thread that can be on the device at once. 0: it takes no memory.
+uint64_t GpuSpace::PiecesOf(int32_t limit) const {
+  const auto& attributes = executors_->device().attributes;
+  switch (limit) {
+    case cuda::CU_LIMIT_MALLOC_HEAP_SIZE:
+    case cuda::CU_LIMIT_PRINTF_FIFO_SIZE: return 1;
+    case cuda::CU_LIMIT_STACK_SIZE:
+      return static_cast<uint64_t>(attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]) *
+             static_cast<uint64_t>(std::max(attributes[cuda::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR], 1));
+    default: return 0;
+  }
 }
 
 void GpuSpace::SetLimits(const Limits& limits) {
@@ -276,15 +293,21 @@ bool GpuSpace::Harvest() {
 
 void GpuSpace::LookForEnd() {
   std::unique_lock lock(mutex_);
+  LookForEndLocked();
+  UnlockAndRunDeferred(&lock);
+}
+
+void GpuSpace::LookForEndLocked() {
   if (executor_ == nullptr || !executor_->HasEnded()) return;
   (void)TakeTexts();
   auto failure = executor_->Failure();
   if (!failure) {
+    const std::string words = executor_->LastWords();
     failure = Error{.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
-                    .text = "the program's executor has ended, and with it all that the program had on the GPU"};
+                    .text = "the program's executor has ended, and with it all that the program had on the GPU" +
+                            (words.empty() ? words : ": " + words)};
   }
   LoseExecutor(*failure);
-  UnlockAndRunDeferred(&lock);
 }
 
 void GpuSpace::CountTime(uint64_t passed_ns, uint64_t sharing) {
@@ -316,14 +339,19 @@ bool GpuSpace::TakeTexts() {
   return true;
 }
 
-void GpuSpace::AwaitWake() {
+int GpuSpace::AwaitWake() {
   std::lock_guard lock(mutex_);
-  if (executor_ != nullptr) executor_->Awaits();
+  if (executor_ == nullptr) return -1;
+  executor_->Awaits();
+  return executor_->wake_fd();
 }
 
-int GpuSpace::watched_fd() {
-  std::lock_guard lock(mutex_);
-  return executor_ == nullptr ? -1 : executor_->socket();
+void GpuSpace::Woken() {
+  std::unique_lock lock(mutex_);
+  if (executor_ == nullptr) return;
+  executor_->Hear();
+  LookForEndLocked();
+  UnlockAndRunDeferred(&lock);
 }
 
 // Everything that it has been given is over, whether it was done or not. Nothing begins before Reset.

@@ -92,10 +92,10 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void CountTime(uint64_t passed_ns, uint64_t sharing);
   // The executor's process may have ended: a look that costs a system call.
   void LookForEnd();
-  // The pilot is about to sleep: the executor is to wake it.
-  void AwaitWake();
-  // Readable (hung up) when the executor has ended; -1 if there is none.
-  int watched_fd();
+  // The pilot is about to sleep: the executor is to wake it, by what becomes readable; -1 if there is none.
+  int AwaitWake();
+  // It is readable.
+  void Woken();
 
  private:
   GpuSpace(ExecutorSource* executors, ExecutorSource::Window window, Sink* sink, const Accounts& accounts,
@@ -112,6 +112,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Result<GpuOperation*> NewTask(uint64_t ticket, uint64_t argument_bytes = 0);
   template <typename Set>
   Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, Set set);
+  uint64_t PiecesOf(int32_t limit) const;
   bool Holds(uint64_t address, uint64_t bytes, bool writes) const;
   LentStreams::Lent& Lend(const Stream& stream);
   void Give(LentStreams::Lent& lent, const LentStreams::Held& record);
@@ -124,6 +125,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void LookForEndlessKernel(uint64_t passed_ns);
   void FailLocked(const Error& error);
   void AcquireExecutor(bool first);
+  void LookForEndLocked();
   void LoseExecutor(const Error& error);
   void Replace();
   void Recover();

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <thread>
 
+#include "cuda/device_attribute.h"
 #include "cuda/limits.h"
 #include "cuda/result.h"
 #include "device/cts/client.h"
@@ -267,6 +268,14 @@ TEST_F(GpuSpaceTest, WhatALimitOfTheContextTakesCounts) {
   EXPECT_EQ(client.sink().memory_used(0), before + 16 * kMiB) << "more than there is: it stays as it was";
   limit_heap(4 * kMiB);
   EXPECT_EQ(client.sink().memory_used(0), before + 4 * kMiB);
+  const uint64_t stack = cuda::kDefaultLimits[cuda::CU_LIMIT_STACK_SIZE];
+  ASSERT_TRUE(client.space().SetKernelLimit(0, cuda::CU_LIMIT_STACK_SIZE, stack + 512));
+  const auto& attributes = backend_->devices()[0].attributes;
+  const auto threads = static_cast<uint64_t>(attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] *
+                                             attributes[cuda::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR]);
+  EXPECT_EQ(client.sink().memory_used(0), before + 4 * kMiB + 512 * threads) << "a stack for each thread";
+  ASSERT_TRUE(client.space().SetKernelLimit(0, cuda::CU_LIMIT_STACK_SIZE, ~0ull));
+  EXPECT_EQ(client.sink().memory_used(0), before + 4 * kMiB + 512 * threads);
   client.space().Reset(0);
   EXPECT_EQ(client.sink().memory_used(0), before) << "a fresh context has other limits";
   EXPECT_TRUE(client.sink().faults().empty());

@@ -104,11 +104,13 @@ void Pilot::LookForEnds() {
 
 void Pilot::Sleep() {
   std::vector<pollfd> wait = {{bell_.get(), POLLIN, 0}, {work_.doorbell_epoll_fd, POLLIN, 0}};
+  const size_t of_spaces = wait.size();
+  std::vector<const GpuSpace*> sleeping;
   {
     std::lock_guard lock(mutex_);
     for (GpuSpace* const space : spaces_) {
-      space->AwaitWake();
-      wait.push_back({space->watched_fd(), 0, 0});
+      wait.push_back({space->AwaitWake(), POLLIN, 0});
+      sleeping.push_back(space);
     }
   }
   // What was done before an executor knew that we sleep.
@@ -120,7 +122,11 @@ void Pilot::Sleep() {
     eventfd_t value = 0;
     eventfd_read(bell_.get(), &value);
   }
-  LookForEnds();
+  std::lock_guard lock(mutex_);
+  for (GpuSpace* const space : spaces_) {
+    const auto at = static_cast<size_t>(std::ranges::find(sleeping, space) - sleeping.begin());
+    if (at < sleeping.size() && wait[of_spaces + at].revents != 0) space->Woken();
+  }
 }
 
 }  // namespace tutti::device::gpu

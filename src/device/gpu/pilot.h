@@ -22,9 +22,6 @@ class Pilot {
   ~Pilot();
   Pilot(const Pilot&) = delete;
 
-  // The eventfd that executors write.
-  int bell() const { return bell_.get(); }
-
   // Thread-safe. When Remove returns, the pilot is not in the Space and will not be.
   void Add(GpuSpace* space);
   void Remove(GpuSpace* space);
@@ -42,7 +39,7 @@ class Pilot {
   void LookForEnds();
   void Sleep();
 
-  os::Fd bell_;
+  os::Fd bell_;  // our own threads'
   Backend::IdleWork work_;  // while the thread does not run
   std::mutex mutex_;
   std::vector<GpuSpace*> spaces_;

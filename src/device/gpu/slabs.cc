@@ -1,6 +1,8 @@
 #include "device/gpu/slabs.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <utility>
@@ -15,6 +17,13 @@ using executor::RequestKind;
 constexpr uint64_t kGranularity = 256;
 constexpr uint64_t kMostSmall = kSlabBytes / 2;
 constexpr uint32_t kMostForSmall = 16;  // slabs of a client with one small allocation each: 32 MiB
+
+// A driver's descriptor is one of its device, our own driver's one of a memory file. Others may wait where they are
+// used or closed.
+bool MayBeMemory(const os::Fd& file) {
+  struct stat info{};
+  return fstat(file.get(), &info) == 0 && (S_ISCHR(info.st_mode) || fcntl(file.get(), F_GET_SEALS) >= 0);
+}
 
 bool IsSmall(uint64_t bytes) { return bytes <= kMostSmall; }
 uint32_t FlagsOf(bool shareable) { return shareable ? uint32_t{executor::kShareable} : 0; }
@@ -41,8 +50,7 @@ Result<std::map<uint64_t, Slabs::Slab>::iterator> Slabs::Map(uint64_t bytes, uin
 void Slabs::Unmap(std::map<uint64_t, Slab>::iterator slab) {
   const auto [address, bytes] = std::pair(slab->first, slab->second.bytes);
   slabs_.erase(slab);
-  // If that fails the executor is lost, with all that it has mapped.
-  (void)executor_->Ask({.kind = RequestKind::kUnmapSlab, .address = address, .bytes = bytes});
+  executor_->Unmap(address, bytes);
   addresses_.Give(address, bytes);
 }
 
@@ -65,6 +73,11 @@ std::optional<uint64_t> Slabs::BytesOf(uint64_t address) const {
 Result<os::Fd> Slabs::Export(uint64_t address) {
   TUTTI_ASSIGN(ExecutorLink::Reply reply, executor_->Ask({.kind = RequestKind::kExportSlab, .address = address}));
   if (!reply.file) return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "the driver exports no descriptor of the memory");
+  if (!MayBeMemory(reply.file)) {
+    executor_->Lose({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
+                     .text = "the program's executor has exported what is not memory"});
+    return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor has exported what is not memory");
+  }
   return std::move(reply.file);
 }
 

@@ -6,7 +6,7 @@
 
 namespace tutti::device::gpu {
 
-Standby::Standby(std::shared_ptr<os::Spawner> spawner, int bell) : spawner_(std::move(spawner)), bell_(bell) {
+Standby::Standby(std::shared_ptr<os::Spawner> spawner) : spawner_(std::move(spawner)) {
   thread_ = os::StartThread("gpu-standby", [this] { Run(); });
 }
 
@@ -50,7 +50,7 @@ void Standby::Run() {
     changed_.wait(lock, [this] { return stop_ || wanted_; });
     if (stop_) return;
     lock.unlock();
-    auto started = ExecutorLink::Start(spawner_, bell_);
+    auto started = ExecutorLink::Start(spawner_);
     lock.lock();
     ready_ = std::move(started);
     wanted_ = false;

@@ -14,8 +14,7 @@ namespace tutti::device::gpu {
 
 class Standby {
  public:
-  // `bell`: ExecutorLink::Start's.
-  Standby(std::shared_ptr<os::Spawner> spawner, int bell);
+  explicit Standby(std::shared_ptr<os::Spawner> spawner);
   ~Standby();
 
   // Has one started. Thread-safe.
@@ -27,7 +26,6 @@ class Standby {
   void Run();
 
   const std::shared_ptr<os::Spawner> spawner_;
-  const int bell_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Result<std::unique_ptr<ExecutorLink>> ready_;

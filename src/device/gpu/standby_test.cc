@@ -1,15 +1,32 @@
 #include "device/gpu/standby.h"
 
 #include <gtest/gtest.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <string>
 #include <thread>
 
 #include "executor/protocol/request.h"
 
 namespace tutti::device::gpu {
 namespace {
+
+TEST(ExecutorLink, WhatAnExecutorSaysAtItsEndIsSaidOnce) {
+  const auto said = [](const char* script) {
+    using namespace executor;
+    const os::Spawner::Program says{.path = "/bin/sh",
+                                    .arguments = {"sh", "-c", script},
+                                    .environment = {},
+                                    .files = {kLifelineFd, kSocketFd, kExchangeFd, kBellFd, STDERR_FILENO},
+                                    .most = 1};
+    const auto link = ExecutorLink::Start(os::Spawner::Start({says}).value());
+    return link ? "" : link.error().text;
+  };
+  EXPECT_EQ(said("exit 1"), "an executor has ended as it started");
+  EXPECT_EQ(said("echo more >&2; echo that is why >&2"), "an executor has ended as it started: that is why");
+  EXPECT_EQ(said("printf 'a \\033[2J' >&2"), "an executor has ended as it started") << "not what a terminal obeys";
+  EXPECT_EQ(said("head -c 1000000 /dev/zero >&2 || printf more"), "an executor has ended as it started");
+}
 
 TEST(Standby, AllWhoWaitAreToldThatNoneCanBeStarted) {
   using namespace executor;
@@ -18,8 +35,7 @@ TEST(Standby, AllWhoWaitAreToldThatNoneCanBeStarted) {
                                   .environment = {},
                                   .files = {kLifelineFd, kSocketFd, kExchangeFd, kBellFd, STDERR_FILENO},
                                   .most = 8};
-  const os::Fd bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  Standby standby(os::Spawner::Start({ends}).value(), bell.get());
+  Standby standby(os::Spawner::Start({ends}).value());
   std::vector<std::thread> clients;
   for (int i = 0; i < 4; ++i) {
     clients.emplace_back([&standby] {

@@ -4,7 +4,7 @@
 // The server believes nothing of what it reads here: kernels of the executor's client run in the same process as the
 // executor's driver. It takes each word once and checks it against what it has given out (device/gpu/executor_link.h).
 //
-// Each side can sleep. The executor sleeps on `bell`, the server on an eventfd of its own that all executors write.
+// Each side can sleep. The executor sleeps on `bell`, the server on an eventfd of the executor's, among others.
 // Who goes to sleep says so, and looks once more; who has something new, reads whether the other sleeps (seq_cst).
 #pragma once
 
