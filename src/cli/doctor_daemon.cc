@@ -61,6 +61,7 @@ Finding Answering(const Report& report, const ServerReport& server) {
   std::string devices;
   for (const DeviceReport& device : server.devices) {
     devices += fmt::format(", device {}: {} with {} SMs", device.ordinal, device.name, device.sm_count);
+    if (!device.capabilities.empty()) devices += fmt::format(" ({})", fmt::join(device.capabilities, ", "));
   }
   return {.text = fmt::format("server {} of user {} is ready{} (policy {})", server.pid, UserName(server.uid), devices,
                               report.policy)};

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/installation.h"
+#include "cli/machine_code.h"
 #include "cli/subcommands.h"
 #include "cli/values.h"
 #include "control/limits.h"
@@ -72,10 +73,8 @@ void TakeOut(const char* variable, const std::string& directory) {
 
 // Programs that compile as they run would load machine code. The libraries that they compile with are made to keep PTX
 // in it (src/keep_ptx), and CuPy, which keeps what it has compiled in files, to load PTX. And where a program loads the
-// vendor's cuBLAS or cuFFT, by whatever path, it gets the CPU device's (src/libraries). All devices run PTX as yet; a
-// program on a GPU must get none of this.
-void Audit(const std::string& directory, bool our_libraries) {
-  const bool keep_ptx = os::Environment("TUTTI_KEEP_PTX") != "0";
+// vendor's cuBLAS or cuFFT, by whatever path, it gets the CPU device's (src/libraries).
+void Audit(const std::string& directory, bool our_libraries, bool keep_ptx) {
   const std::string library = directory + "/libtutti-keep-ptx.so";
   if ((!keep_ptx && !our_libraries) || access(library.c_str(), R_OK) != 0 || AuditingSlowsCalls()) return;
   if (keep_ptx) setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
@@ -84,10 +83,11 @@ void Audit(const std::string& directory, bool our_libraries) {
   setenv("LD_AUDIT", others.empty() ? library.c_str() : (others + ":" + library).c_str(), 1);
 }
 
-// Whether the libraries of the CPU device come in place of the vendor's.
-Result<bool> OurLibraries(const RunOptions& options) {
+// Whether the libraries of the CPU device come in place of the vendor's: where machine code runs, only if told to.
+Result<bool> OurLibraries(const RunOptions& options, bool machine_code) {
   const std::string choice = options.libraries.empty() ? os::Environment("TUTTI_LIBRARIES") : options.libraries;
-  if (choice.empty() || choice == "ours") return true;
+  if (choice.empty()) return !machine_code;
+  if (choice == "ours") return true;
   if (choice == "vendors") return false;
   return Fail(fmt::format("TUTTI_LIBRARIES is \"{}\": ours or vendors", choice));
 }
@@ -101,8 +101,9 @@ void PutToolsFirst(const std::string& directory) {
 
 Status SetLibraries(const RunOptions& options) {
   TUTTI_ASSIGN(const std::string directory, LibraryDirectory());
-  TUTTI_ASSIGN(const bool ours, OurLibraries(options));
-  Audit(directory, ours);
+  const bool machine_code = DevicesLoadMachineCode();
+  TUTTI_ASSIGN(const bool ours, OurLibraries(options, machine_code));
+  Audit(directory, ours, !machine_code && os::Environment("TUTTI_KEEP_PTX") != "0");
   setenv("TUTTI_LIBRARIES", ours ? "ours" : "vendors", 1);
   TakeOut("LD_LIBRARY_PATH", StandInDirectory(directory));
   PutInFront("LD_LIBRARY_PATH", directory);
@@ -138,9 +139,10 @@ void AddRun(Command& tutti) {
   run.AddOption("-m,--memory", &options->memory, "At most this much memory of each device: 2G, 512M");
   run.AddOption("-p,--priority", &options->priority, "low or normal; normal goes first")
       .Check(OneOf({"normal", "low"}));
-  run.AddOption(
-         "--libraries", &options->libraries,
-         "ours: cuBLAS and cuFFT of the CPU device, in place of the vendor's (default); vendors: those as they are")
+  run.AddOption("--libraries", &options->libraries,
+                "ours: cuBLAS and cuFFT of the CPU device, in place of the vendor's (default, but on a GPU); vendors: "
+                "those as "
+                "they are")
       .Check(OneOf({"ours", "vendors"}));
   run.AddOption("program", &options->command, "The program and its arguments, after --").Required();
   run.PositionalsEndOptions();

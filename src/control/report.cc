@@ -78,6 +78,8 @@ ClientReport ReadClient(const Json& json) {
   return client;
 }
 
+std::string ReadName(const Json& json) { return json.is_string() ? json.get<std::string>() : ""; }
+
 DeviceReport ReadDevice(const Json& json) {
   return {Number<uint32_t>(json, "ordinal"),
           Text(json, "uuid"),
@@ -85,7 +87,8 @@ DeviceReport ReadDevice(const Json& json) {
           Number<uint64_t>(json, "total_bytes"),
           Number<uint32_t>(json, "sm_count"),
           Text(json, "compute_capability"),
-          Text(json, "pci")};
+          Text(json, "pci"),
+          List<std::string>(json, "capabilities", ReadName)};
 }
 
 ServerReport ReadServer(const Json& json) {

@@ -50,6 +50,7 @@ struct DeviceReport {
   uint32_t sm_count = 0;
   std::string compute_capability;  // "8.0"; empty if unknown
   std::string pci;                 // "00000000:01:00.0"
+  std::vector<std::string> capabilities;  // wire/device_traits.h
 };
 
 struct ServerReport {

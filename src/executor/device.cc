@@ -37,7 +37,6 @@ Status Describe(const Vendor& vendor, CUdevice device, wire::DeviceInfo* info) {
   }
   for (const DeviceAttribute masked : kMasked) info->attributes[masked] = 0;
   info->attributes[CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES] &= CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  info->traits = wire::kDeviceAnyShape | wire::kDeviceAsksOccupancy;
   info->sm_group = 1;
   return {};
 }

@@ -1,6 +1,7 @@
 #include "os/spawner.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -185,10 +186,14 @@ Spawner::~Spawner() {
 
 Result<pid_t> Spawner::StartProgram(uint32_t program, std::span<const int> fds) { return Ask(program, 0, fds); }
 
-Result<int> Spawner::End(pid_t child) { return Ask(0, child, {}); }
+Result<int> Spawner::End(pid_t child) {
+  if (child <= 0) return Fail(fmt::format("there is no process {}", child));  // to the spawner these are other requests
+  return Ask(0, child, {});
+}
 
 // One message, so it does not get between others' questions and answers.
 void Spawner::Abandon(pid_t child) {
+  if (child <= 0) return;
   ByteWriter message;
   message.Put(uint32_t{0});
   message.Put(int32_t{-child});

@@ -35,6 +35,7 @@ wire::ServerReady ReadyWith(device::Backend& backend) {
     const auto attribute = [&device](int number) { return static_cast<uint32_t>(device.attributes[number]); };
     served.sm_count = attribute(cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     served.sms_per_chunk = device.sm_group;
+    served.traits = device.traits;
     served.compute_major = attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     served.compute_minor = attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     served.pci_domain = attribute(cuda::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);

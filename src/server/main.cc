@@ -80,6 +80,7 @@ Status Serve(const Options& options) {
     log::Warning("No filter restricts the server's system calls: {}", filtered.error().text);
   }
   os::AwaitHeaps();  // clients may exhaust memory
+  (*server)->SayWhichLimitsHold();
   (*server)->SetDefaultKernelTime(options.kernel_time_ms * 1'000'000);
   bool terminated = false;
   TUTTI_TRY((*server)->Watch(signals.fd(), [&] {

@@ -316,6 +316,13 @@ Status Server::SetDefaultPriority(std::string_view name_space, int32_t priority)
   return {};
 }
 
+void Server::SayWhichLimitsHold() const {
+  for (const wire::DeviceInfo& device : backend_->devices()) {
+    const auto missing = wire::MissingLimits(device.traits);
+    if (!missing.empty()) log::Warning("{}: limits of {} do not hold yet", device.name, fmt::join(missing, ", "));
+  }
+}
+
 Status Server::SetKernelTime(uint32_t client, uint64_t ns) {
   return ChangeLimits(client, [=](device::Limits& limits) { limits.kernel_ns = ns; });
 }

@@ -53,6 +53,8 @@ class Server {
   // individually.
   Status SetDefaultPriority(std::string_view name_space, int32_t priority);
   Status SetKernelTime(uint32_t client, uint64_t ns);
+  // Logs what users might count on, and cannot on these devices.
+  void SayWhichLimitsHold() const;
   // The default for clients that come without one.
   void SetDefaultKernelTime(uint64_t ns) { default_kernel_ns_ = ns; }
   // Changes a group that clients belong to.

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "wire/device_traits.h"
 #include "wire/limits.h"
 #include "wire/ring_layout.h"
 #include "wire/window_shape.h"
@@ -102,12 +103,6 @@ struct TextFifo {
 };
 using PrintFifo = TextFifo<kPrintBytes>;  // printf: for the client's stdout
 using AssertFifo = TextFifo<kAssertTextBytes>;  // failed assertions: for its stderr
-
-enum DeviceTraits : uint32_t {
-  kDeviceAnyShape = 1u << 0,  // a kernel prepared for one block shape is prepared for all
-  kDeviceAsksOccupancy = 1u << 1,  // how many blocks fit on an SM is asked (kOccupancy), not computed
-  kDeviceNoArrays = 1u << 2,  // its kernels do not read arrays and textures as clients lay them out
-};
 
 struct DeviceInfo {
   char name[128];

@@ -92,7 +92,7 @@ ClientStatus GetStatus(ByteReader& in) {
   return client;
 }
 constexpr size_t kLeastStatusBytes = 124;
-constexpr size_t kLeastDeviceBytes = 56;
+constexpr size_t kLeastDeviceBytes = 60;
 // The daemon iterates over what a server sends, and the server's user may control that server.
 constexpr uint32_t kMostStatuses = 32768;  // more windows than there is room for, on all devices
 constexpr uint32_t kMostSms = 65536;
@@ -131,6 +131,7 @@ void Put(ByteWriter& out, const ServerReady& ready) {
     out.Put(device.pci_domain);
     out.Put(device.pci_bus);
     out.Put(device.pci_device);
+    out.Put(device.traits);
   }
 }
 
@@ -152,6 +153,7 @@ Result<ServerReady> GetServerReady(ByteReader& in) {
     device.pci_domain = in.Get<uint32_t>();
     device.pci_bus = in.Get<uint32_t>();
     device.pci_device = in.Get<uint32_t>();
+    device.traits = in.Get<uint32_t>() & kAllDeviceTraits;
     if (device.sm_count > kMostSms || device.sms_per_chunk == 0 || device.sms_per_chunk > kMostSms ||
         device.name.size() > kMostNameBytes)
       return Fail("ServerReady message has an impossible device");

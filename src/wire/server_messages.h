@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "wire/device_traits.h"
 #include "wire/limit_text.h"
 #include "wire/messages.h"
 #include "wire/sm_range.h"
@@ -33,6 +34,7 @@ struct ServedDevice {
   uint32_t pci_domain = 0;
   uint32_t pci_bus = 0;
   uint32_t pci_device = 0;
+  uint32_t traits = 0;  // wire/device_traits.h
 };
 
 struct ServerReady {

@@ -43,7 +43,8 @@ class FakeServer {
     ready.devices.push_back({.uuid = {0xcb, 0x12, 0x13, 0xa3, 0xd6, 0xa4, 0xbe, 0x7f},
                              .name = "Fake",
                              .total_bytes = 1 << 30,
-                             .sm_count = 2});
+                             .sm_count = 2,
+                             .traits = wire::kAllDeviceLimits});
     ByteWriter body;
     wire::Put(body, ready);
     (void)ipc::SendMessage(daemon_, wire::MessageKind::kServerReady, 0, std::move(body));

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "control/words.h"
 #include "daemon/commands/access.h"
 #include "daemon/commands/client_query.h"
@@ -18,6 +20,11 @@ void SetClientKernelTime(const CommandCall& call) {
         if (!milliseconds)
           return call.reply.Line(
               fmt::format("\"{}\" is not a number of milliseconds: give 500, or 0 for no limit", call.word(2)));
+        const auto ends_no_kernel = [](const wire::ServedDevice& device) {
+          return (device.traits & wire::kDeviceEndsKernels) == 0;
+        };
+        if (std::ranges::any_of(server.devices(), ends_no_kernel))
+          return call.reply.Line("this server's device does not end kernels: a limit of their time has no effect");
         const uint64_t kernel_ns = *milliseconds * kNsPerMs;
         const bool raises = client.first.kernel_ns != 0 && (kernel_ns == 0 || kernel_ns > client.first.kernel_ns);
         if (raises && !call.caller.administrator) {

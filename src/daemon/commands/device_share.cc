@@ -108,6 +108,7 @@ Json OfDevice(const wire::ServedDevice& device, uint32_t ordinal, const wire::At
           {"total_bytes", device.total_bytes},
           {"sm_count", device.sm_count},
           {"compute_capability", fmt::format("{}.{}", device.compute_major, device.compute_minor)},
+          {"capabilities", wire::Capabilities(device.traits)},
           {"pci", PciAddress(device)},
           {"active_thread_percentage", attach.active_thread_percentage},
           {"limit_bytes", limit},

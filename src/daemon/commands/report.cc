@@ -98,6 +98,7 @@ Json OfServer(const ServerClients& server) {
                        {"total_bytes", device.total_bytes},
                        {"sm_count", device.sm_count},
                        {"compute_capability", fmt::format("{}.{}", device.compute_major, device.compute_minor)},
+                       {"capabilities", wire::Capabilities(device.traits)},
                        {"pci", PciAddress(device)}});
   }
   Json clients = Json::array();

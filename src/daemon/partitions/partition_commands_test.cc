@@ -16,7 +16,7 @@ constexpr uint32_t kSms = 8;
 
 Partition& Make(PartitionTable& table, Partition partition) {
   partition.device = "GPU-cb12";
-  EXPECT_TRUE(table.Create(partition, {.sm_count = kSms}));
+  EXPECT_TRUE(table.Create(partition, {.sm_count = kSms, .traits = wire::kDevicePartitions}));
   return table.Add(std::move(partition));
 }
 

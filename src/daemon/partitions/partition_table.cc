@@ -47,6 +47,8 @@ std::vector<bool> PartitionTable::Taken(std::string_view device, uint32_t sm_cou
 }
 
 Status PartitionTable::Create(Partition& partition, const wire::ServedDevice& device) const {
+  if ((device.traits & wire::kDevicePartitions) == 0)
+    return Fail(fmt::format("device {} has no SM partitions yet", control::FormatUuid(device.uuid)));
   const uint32_t sm_count = device.sm_count, per_chunk = device.sms_per_chunk;
   std::vector<bool> taken = Taken(partition.device, sm_count);
   const uint32_t whole_chunks = sm_count / per_chunk;

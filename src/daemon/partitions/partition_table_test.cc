@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using wire::SmRange;
 
-const wire::ServedDevice kDevice{.uuid = {0xcb, 0x12}, .sm_count = 8};
+const wire::ServedDevice kDevice{.uuid = {0xcb, 0x12}, .sm_count = 8, .traits = wire::kDevicePartitions};
 const std::string kUuid = control::FormatUuid(kDevice.uuid);
 
 Partition& Make(PartitionTable& table, uint32_t chunks) {
@@ -31,6 +31,15 @@ TEST(PartitionTable, PartitionsNeverShareAnSm) {
       "Failed to fulfill the requested SM partition of 1 chunks, error CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION");
 }
 
+TEST(PartitionTable, ADeviceWithoutPartitionsGetsNone) {
+  wire::ServedDevice device = kDevice;
+  device.traits = 0;
+  Partition partition{.device = kUuid, .chunks = 1};
+  const auto refused = PartitionTable().Create(partition, device);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text, "device " + kUuid + " has no SM partitions yet");
+}
+
 TEST(PartitionTable, GapsAreUsedAgain) {
   PartitionTable table;
   Make(table, 2);
@@ -41,7 +50,8 @@ TEST(PartitionTable, GapsAreUsedAgain) {
 }
 
 TEST(PartitionTable, SmsAreGivenInChunksOfTheDevice) {
-  const wire::ServedDevice device{.uuid = {0xcb, 0x12}, .sm_count = 21, .sms_per_chunk = 8};
+  const wire::ServedDevice device{
+      .uuid = {0xcb, 0x12}, .sm_count = 21, .sms_per_chunk = 8, .traits = wire::kDevicePartitions};
   PartitionTable table;
   Partition first{.device = kUuid, .id = "a", .chunks = 1};
   EXPECT_TRUE(table.Create(first, device));

@@ -168,6 +168,7 @@ wire::DeviceInfo DescribeDevice(const CpuSettings& settings, uint32_t ordinal) {
   std::memcpy(info.name, name.data(), std::min(name.size(), sizeof info.name - 1));
   SetUuid(info, ordinal);
   info.total_bytes = settings.memory_bytes;
+  info.traits = wire::kAllDeviceLimits;
   info.sm_group = settings.sm_group;
   info.most_urgent = 1 - static_cast<int32_t>(kUrgencies);
 

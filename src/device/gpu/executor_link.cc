@@ -38,7 +38,9 @@ Status PutRight(wire::DeviceInfo* device) {
   if (sms <= 0 || device->total_bytes == 0 || device->total_bytes > kMostBytes)
     return Fail(cuda::CUDA_ERROR_INVALID_DEVICE,
                 fmt::format("a device of {} SMs and {} bytes", sms, device->total_bytes));
-  device->traits = wire::kDeviceAnyShape | wire::kDeviceAsksOccupancy | wire::kDeviceNoArrays;
+  device->name[sizeof device->name - 1] = '\0';
+  device->traits = wire::kDeviceAnyShape | wire::kDeviceAsksOccupancy | wire::kDeviceNoArrays |
+                   wire::kDeviceMachineCode | wire::kDeviceEndsKernels;
   device->sm_group = std::clamp<uint32_t>(device->sm_group, 1, static_cast<uint32_t>(sms));
   device->most_urgent = std::clamp(device->most_urgent, -5, 0);
   return {};

@@ -21,9 +21,6 @@ class GpuBackend final : public Backend {
     TUTTI_TRY(executors_.Start(settings_.client_host_bytes));
     account_ = std::make_unique<MemoryAccount>(executors_.device().total_bytes);
     log::Info("The driver of the GPU is {}", settings_.vendor);
-    log::Warning(
-        "On a GPU limits of memory and of the time of kernels hold; active thread percentages, partitions and "
-        "priorities do not yet");
     return {};
   }
 

@@ -1,0 +1,47 @@
+// What a device can do and what is done elsewhere for it, so that nobody assumes the CPU device.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tutti::wire {
+
+enum DeviceTraits : uint32_t {
+  kDeviceAnyShape = 1u << 0,  // a kernel prepared for one block shape is prepared for all
+  kDeviceAsksOccupancy = 1u << 1,  // how many blocks fit on an SM is asked (kOccupancy), not computed
+  kDeviceNoArrays = 1u << 2,  // its kernels do not read arrays and textures as clients lay them out
+  kDeviceMachineCode = 1u << 3,  // it loads machine code of its architecture, not PTX alone
+  // Limits that hold on it, besides those of memory.
+  kDeviceEndsKernels = 1u << 4,  // the time of a kernel: one that runs for too long is ended, and no other client's
+  kDevicePercentages = 1u << 5,  // active thread percentages
+  kDevicePartitions = 1u << 6,  // SM partitions, and green contexts
+  kDevicePriorities = 1u << 7,  // clients'
+};
+inline constexpr uint32_t kAllDeviceTraits = (1u << 8) - 1;
+inline constexpr uint32_t kAllDeviceLimits =
+    kDeviceEndsKernels | kDevicePercentages | kDevicePartitions | kDevicePriorities;
+
+// What users may count on, by the names that machines read.
+inline std::vector<std::string_view> Capabilities(uint32_t traits) {
+  std::vector<std::string_view> names = {"ptx"};
+  if ((traits & kDeviceMachineCode) != 0) names.push_back("machine_code");
+  if ((traits & kDeviceNoArrays) == 0) names.push_back("arrays");
+  if ((traits & kDeviceEndsKernels) != 0) names.push_back("kernel_time_limits");
+  if ((traits & kDevicePercentages) != 0) names.push_back("active_thread_percentages");
+  if ((traits & kDevicePartitions) != 0) names.push_back("sm_partitions");
+  if ((traits & kDevicePriorities) != 0) names.push_back("client_priorities");
+  return names;
+}
+
+// The limits that do not hold, in words; empty: all do.
+inline std::vector<std::string_view> MissingLimits(uint32_t traits) {
+  std::vector<std::string_view> names;
+  if ((traits & kDeviceEndsKernels) == 0) names.push_back("the time of kernels");
+  if ((traits & kDevicePercentages) == 0) names.push_back("active thread percentages");
+  if ((traits & kDevicePartitions) == 0) names.push_back("SM partitions");
+  if ((traits & kDevicePriorities) == 0) names.push_back("priorities of clients");
+  return names;
+}
+
+}  // namespace tutti::wire
