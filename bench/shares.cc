@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "load/bare.h"
 #include "load/clients.h"
 #include "report.h"
 
@@ -17,12 +18,16 @@ struct Errors {
   double Mean() const { return 100 * sum / static_cast<double>(count); }
 };
 
+constexpr uint64_t kBlocks = 64, kBlockUs = 200;
+
+std::string Hog() { return fmt::format("hog {} {} 16", kBlocks, kBlockUs); }
+
 // `first_user`: each client is another user from that on; 0: all are the caller.
 void Measure(const std::vector<double>& percentages, uint32_t first_user, double seconds, bench::Report& report,
              Errors& errors) {
   std::vector<bench::ClientSpec> specs;
   for (const double percentage : percentages) {
-    specs.push_back({.arguments = "hog 64 200 16", .percentage = percentage});
+    specs.push_back({.arguments = Hog(), .percentage = percentage});
     if (first_user != 0) specs.back().uid = first_user + static_cast<uint32_t>(specs.size());
   }
   bench::Clients clients(specs);
@@ -38,10 +43,22 @@ void Measure(const std::vector<double>& percentages, uint32_t first_user, double
   }
 }
 
+// What is lost since grids leave cores to the system for moments, and clients need cores, too, is lost here as well.
+void MeasureBare(const std::vector<double>& percentages, double seconds, bench::Report& report, Errors& errors) {
+  const auto got = bench::BareSharesOver(seconds, percentages, kBlocks, kBlockUs);
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double asked = percentages[i] / 100;
+    errors.sum += std::fabs(got[i] - asked) / asked;
+    ++errors.count;
+    report.Add({fmt::format("{}: plain process {}", fmt::join(percentages, "/"), i + 1), 100 * got[i], "%", 100 * asked,
+                "asked", got[i] / asked, std::fabs(got[i] - asked)});
+  }
+}
+
 // Two users' clients, of which the second one's is below normal priority.
 void MeasurePriorities(uint32_t first_user, double seconds, bench::Report& report) {
-  bench::Clients clients({{.arguments = "hog 64 200 16", .uid = first_user},
-                          {.arguments = "hog 64 200 16", .below_normal = true, .uid = first_user + 1}});
+  bench::Clients clients(
+      {{.arguments = Hog(), .uid = first_user}, {.arguments = Hog(), .below_normal = true, .uid = first_user + 1}});
   clients.Begin();
   clients.SharesOver(0.3);
   const auto got = clients.SharesOver(seconds);
@@ -61,16 +78,19 @@ int main(int argc, char** argv) {
   const std::vector<std::vector<double>> cases = {
       {30, 70}, {50, 50}, {10, 90}, {20, 30, 50}, {12, 12, 12, 12, 12, 12, 12, 12}};
   bench::SetPolicy("share");
-  Errors within, between;
+  Errors within, between, bare;
   for (const auto& percentages : cases) Measure(percentages, 0, seconds, report, within);
   report.Add({"mean absolute error, of what was asked", within.Mean(), "%", 2, "aim", within.Mean() / 2, 0});
   // Each with a server of its own.
   if (bench::MayBeOthers()) {
     constexpr uint32_t kFirstUser = 60001;
-    for (const auto& percentages : {std::vector<double>{30, 70}, {50, 50}, {20, 40}})
+    for (const auto& percentages : {std::vector<double>{30, 70}, {50, 50}, {20, 40}}) {
       Measure(percentages, kFirstUser, seconds, report, between);
+      MeasureBare(percentages, seconds, report, bare);
+    }
     MeasurePriorities(kFirstUser, seconds, report);
     report.Add({"between users: mean absolute error", between.Mean(), "%", 2, "aim", between.Mean() / 2, 0});
+    report.Add({"between plain processes", bare.Mean(), "%", 2, "aim", bare.Mean() / 2, 0});
   }
   return report.Finish(out);
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kFewSms = 8;  // with fewer SMs fractions of an SM are held in time
 constexpr double kLeastFraction = 1e-3;      // less is a whole number
-constexpr double kMostIdleNs = 1'000'000;  // saved up while idle
+constexpr double kMostIdleNs = 1'000'000;  // saved up by idling; what there was before goes as it idles
 constexpr double kMostWaitingNs = 20'000'000;  // saved up while others had the SMs
 constexpr double kMostLeftNs = 1e9;
 constexpr double kQuantumNs = 250'000;  // budget needed to resume: no sleep per chunk
@@ -53,7 +53,12 @@ void Cap::Refill(uint64_t now_ns, double most_ns) {
 }
 
 void Cap::WorkCame(uint64_t now_ns) {
-  if (rate_ > 0) Refill(now_ns, kMostIdleNs);
+  if (rate_ <= 0 || now_ns <= reckoned_at_ns_) return;
+  // A moment between two grids takes nothing of what was saved up before; a second of idling takes all of it.
+  const auto idle_ns = static_cast<double>(now_ns - reckoned_at_ns_);
+  const double kept_ns = budget_ns_ - idle_ns;
+  Refill(now_ns, kMostIdleNs);
+  budget_ns_ = std::max(budget_ns_, kept_ns);
 }
 
 bool Cap::Spend(uint64_t ran_ns, uint64_t now_ns) {
@@ -63,6 +68,13 @@ bool Cap::Spend(uint64_t ran_ns, uint64_t now_ns) {
   if (budget_ns_ > 0) return false;
   Throttle(now_ns);
   return true;
+}
+
+void Cap::GiveBack(uint64_t ns, uint64_t now_ns) {
+  if (rate_ <= 0) return;
+  budget_ns_ += static_cast<double>(ns);
+  Refill(now_ns, kMostWaitingNs);
+  if (throttled_) Throttle(now_ns);
 }
 
 uint64_t Cap::LeftNs(uint64_t ran_ns, uint64_t now_ns) const {

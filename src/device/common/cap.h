@@ -31,10 +31,12 @@ class Cap {
   // An SM starts, or stops, working for it.
   void Begin() { ++running_; }
   void End() { --running_; }
-  // Work has arrived after idling: clamps what was saved up meanwhile.
+  // Work has arrived after idling since the last Spend or Resume, in which next to nothing is saved up.
   void WorkCame(uint64_t now_ns);
   // SM time has been used. True if that exhausts the budget: it is throttled until throttled_until_ns().
   bool Spend(uint64_t ran_ns, uint64_t now_ns);
+  // Of what was spent at `now_ns` or before, so much was not used after all.
+  void GiveBack(uint64_t ns, uint64_t now_ns);
   // How long a run of `ran_ns` may still continue before it exhausts the budget, or kNever.
   uint64_t LeftNs(uint64_t ran_ns, uint64_t now_ns) const;
   // Throttling ends.

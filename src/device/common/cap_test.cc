@@ -102,6 +102,21 @@ TEST(Cap, WaitingForOthersCostsNothing) {
   EXPECT_FALSE(cap.Spend(10 * kMs, cap.throttled_until_ns() + 40 * kMs));
 }
 
+// Between the grids of one stream, each of which begins when the one before has ended.
+TEST(Cap, AMomentWithoutWorkTakesNothingOfWhatWasSavedUp) {
+  constexpr uint64_t kGapNs = kMs / 1000;
+  Cap cap;
+  cap.Set(0.5, 2, 0);
+  EXPECT_FALSE(cap.Spend(kMs, 21 * kMs)) << "others had the SM for 20 ms";
+  uint64_t now_ns = 21 * kMs;
+  for (int grid = 0; grid < 18; ++grid) {
+    cap.WorkCame(now_ns += kGapNs);
+    ASSERT_FALSE(cap.Spend(kMs, now_ns += kMs)) << grid;
+  }
+  cap.WorkCame(now_ns + 1000 * kMs);
+  EXPECT_EQ(cap.LeftNs(2 * kMs, now_ns + 1000 * kMs), 0u) << "it has idled for long";
+}
+
 TEST(Cap, ItIsOpenForAsManySmsAsItHas) {
   Cap cap;
   cap.Set(2, 4, 0);

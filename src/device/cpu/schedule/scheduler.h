@@ -35,6 +35,7 @@ struct SmState {
   SpaceShare* share = nullptr;  // that counts this SM as running
   PeerGroup* group = nullptr;   // that counts it while it has a task
   uint64_t group_since_ns = 0;  // from when its time is yet to be counted there
+  uint64_t group_counted_ns = 0;  // of the chunk, as if the SM had had a core all the time
   Task* task = nullptr;         // of which it runs a chunk
   uint64_t begin_ns = 0;
   uint64_t estimate_ns = 0;  // charged in advance
@@ -198,6 +199,7 @@ class Scheduler {
   void HearUrgent(uint64_t now_ns);
   void JoinGroup(SmState& sm, uint64_t now_ns);
   void LeaveGroup(SmState& sm);
+  static void SpendOfGroup(const SmState& sm, uint64_t ran_ns, uint64_t now_ns);
   void NoteDemand(uint64_t now_ns);
   void AdjustParts(uint64_t now_ns);
   bool MayBeUrged(const SmState& sm) const { return sm.group != nullptr && sm.group->band != 0; }

@@ -176,10 +176,7 @@ void Scheduler::Spend(const SmState& sm, uint64_t ran_ns, uint64_t now_ns) {
     throttled_.push_back({sm.share, context});
     sm.share->Count(metrics::Counter::throttles);
   };
-  if (sm.group != nullptr) {
-    const uint64_t uncounted_ns = now_ns - std::min(now_ns, sm.group_since_ns);
-    sm.group->part.Spend(std::min(ran_ns, uncounted_ns), now_ns);
-  }
+  if (sm.group != nullptr) SpendOfGroup(sm, ran_ns, now_ns);
   spend(sm.share->cap, nullptr);
   if (sm.task->cap != nullptr) spend(sm.task->cap->cap, sm.task->cap);
 }

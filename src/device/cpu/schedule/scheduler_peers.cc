@@ -94,12 +94,24 @@ void Scheduler::LeaveGroup(SpaceShare* share) {
 void Scheduler::JoinGroup(SmState& sm, uint64_t now_ns) {
   sm.group = sm.share->group;
   sm.group_since_ns = now_ns;
+  sm.group_counted_ns = 0;
   if (sm.group != nullptr) sm.group->part.Begin();
 }
 
 void Scheduler::LeaveGroup(SmState& sm) {
   if (sm.group != nullptr) sm.group->part.End();
   sm.group = nullptr;
+}
+
+// The SM has run a chunk for so long. What AdjustParts has counted beyond that, since the SM had no core, goes back.
+void Scheduler::SpendOfGroup(const SmState& sm, uint64_t ran_ns, uint64_t now_ns) {
+  const uint64_t uncounted_ns = now_ns - std::min(now_ns, sm.group_since_ns);
+  const uint64_t used_ns = std::min(ran_ns, sm.group_counted_ns + uncounted_ns);
+  if (used_ns >= sm.group_counted_ns) {
+    sm.group->part.Spend(used_ns - sm.group_counted_ns, now_ns);
+  } else {
+    sm.group->part.GiveBack(sm.group_counted_ns - used_ns, now_ns);
+  }
 }
 
 // By what is running or waits, as far as its limits let it.
@@ -172,6 +184,7 @@ void Scheduler::AdjustParts(uint64_t now_ns) {
   for (SmState& sm : sm_states_) {
     if (sm.group == nullptr || now_ns <= sm.group_since_ns) continue;
     sm.group->part.Spend(now_ns - sm.group_since_ns, now_ns);
+    sm.group_counted_ns += now_ns - sm.group_since_ns;
     sm.group_since_ns = now_ns;
   }
   // Those that have become empty go, but for what SMs still run.

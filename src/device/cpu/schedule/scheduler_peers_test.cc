@@ -236,6 +236,21 @@ TEST_F(PartTest, CountsNothingThatABlockRanAlone) {
       << "the three seconds before were nobody else's";
 }
 
+// As if it had had a core all the time, until it says that others had it.
+TEST_F(PartTest, IsNotUsedUpByABlockWhoseCoreOthersHave) {
+  Client client(&scheduler_);
+  client.Submit();
+  peers_.others = {{.weight = 300, .sms = 2, .region = kBoth, .server = 1}};
+  RunFor(20 * kMsNs);
+  peers_clock_ns += 10 * kMsNs;
+  constexpr uint64_t kLongNs = 40 * kMsNs, kRanNs = kMsNs;
+  ASSERT_TRUE(Take(0));
+  for (uint64_t ns = 0; ns < kLongNs; ns += 10 * kMsNs) scheduler_.Tick(peers_clock_ns += 10 * kMsNs);
+  scheduler_.Finish(scheduler_.sm(0), chunks_[0],
+                    {.finished = 1, .end_ns = peers_clock_ns, .stolen_ns = kLongNs - kRanNs});
+  EXPECT_EQ(RunFor(20 * kMsNs), 20 * kMsNs) << "half an SM is its own, and it has saved up 20 ms";
+}
+
 // It would be forgotten otherwise, although it wants something.
 TEST_F(PartTest, IsSaidAgainWhileItIsUsedUp) {
   Client client(&scheduler_);
