@@ -18,7 +18,9 @@
 #include "control/command_message.h"
 #include "control/compute_mode.h"
 #include "control/daemon_connection.h"
+#include "control/trust.h"
 #include "ipc/client_connection.h"
+#include "os/program.h"
 
 namespace tutti::cli {
 namespace {
@@ -42,14 +44,8 @@ const ServerReport* OwnServer(const Report& report) {
   return report.servers.empty() ? nullptr : &report.servers.front();  // shared by all users, in multi-user mode
 }
 
-// The client library's rule (ipc/client_connection.h).
-bool ProgramsTrust(uid_t daemon) {
-  const char* const trusted = std::getenv(ipc::kTrustVariable);
-  return daemon == 0 || daemon == geteuid() || (trusted != nullptr && fmt::to_string(daemon) == trusted);
-}
-
 Finding Answering(const Report& report, const ServerReport& server) {
-  if (!ProgramsTrust(report.daemon_uid)) {
+  if (!control::ProgramsTrust(report.daemon_uid, os::Environment(ipc::kTrustVariable))) {
     return {
         Finding::Kind::kProblem,
         fmt::format("the daemon would serve you, but belongs to {}: your programs talk to root's daemon and to your "

@@ -8,6 +8,8 @@
 
 #include "control/daemon_connection.h"
 #include "control/places.h"
+#include "control/trust.h"
+#include "ipc/client_connection.h"
 #include "os/program.h"
 
 namespace tutti::cli {
@@ -15,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kPatienceMs = 10'000;  // a GPU's driver takes a good second to say what it has
+constexpr int kPatienceMs = 5'000;  // a GPU's driver takes a good second to say what it has
 
 bool LoadsMachineCode(const Json& device) {
   if (!device.is_object()) return false;
@@ -33,6 +35,8 @@ bool DevicesLoadMachineCode() {
     const bool is_there = access("/dev/nvidiactl", F_OK) == 0 || !os::Environment("TUTTI_VENDOR_LIBCUDA").empty();
     return device == "cuda" || (device == "auto" && is_there);
   }
+  // Programs do not attach to a stranger's daemon.
+  if (!control::ProgramsTrust(daemon->daemon_uid(), os::Environment(ipc::kTrustVariable))) return false;
   const auto answer = daemon->Run("device_share");
   if (!answer || answer->exit_status != 0) return false;
   const Json json = Json::parse(answer->text, nullptr, /*allow_exceptions=*/false);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "cli/installation.h"
@@ -83,10 +84,10 @@ void Audit(const std::string& directory, bool our_libraries, bool keep_ptx) {
   setenv("LD_AUDIT", others.empty() ? library.c_str() : (others + ":" + library).c_str(), 1);
 }
 
-// Whether the libraries of the CPU device come in place of the vendor's: where machine code runs, only if told to.
-Result<bool> OurLibraries(const RunOptions& options, bool machine_code) {
+// Whether the libraries of the CPU device come in place of the vendor's, if the user has said so.
+Result<std::optional<bool>> OurLibraries(const RunOptions& options) {
   const std::string choice = options.libraries.empty() ? os::Environment("TUTTI_LIBRARIES") : options.libraries;
-  if (choice.empty()) return !machine_code;
+  if (choice.empty()) return std::nullopt;
   if (choice == "ours") return true;
   if (choice == "vendors") return false;
   return Fail(fmt::format("TUTTI_LIBRARIES is \"{}\": ours or vendors", choice));
@@ -101,9 +102,12 @@ void PutToolsFirst(const std::string& directory) {
 
 Status SetLibraries(const RunOptions& options) {
   TUTTI_ASSIGN(const std::string directory, LibraryDirectory());
-  const bool machine_code = DevicesLoadMachineCode();
-  TUTTI_ASSIGN(const bool ours, OurLibraries(options, machine_code));
-  Audit(directory, ours, !machine_code && os::Environment("TUTTI_KEEP_PTX") != "0");
+  TUTTI_ASSIGN(const std::optional<bool> choice, OurLibraries(options));
+  const bool may_keep_ptx = os::Environment("TUTTI_KEEP_PTX") != "0";
+  // The daemon is asked only if that decides something: it may have to start a server.
+  const bool machine_code = (!choice || may_keep_ptx) && DevicesLoadMachineCode();
+  const bool ours = choice.value_or(!machine_code);
+  Audit(directory, ours, !machine_code && may_keep_ptx);
   setenv("TUTTI_LIBRARIES", ours ? "ours" : "vendors", 1);
   TakeOut("LD_LIBRARY_PATH", StandInDirectory(directory));
   PutInFront("LD_LIBRARY_PATH", directory);
@@ -139,10 +143,10 @@ void AddRun(Command& tutti) {
   run.AddOption("-m,--memory", &options->memory, "At most this much memory of each device: 2G, 512M");
   run.AddOption("-p,--priority", &options->priority, "low or normal; normal goes first")
       .Check(OneOf({"normal", "low"}));
-  run.AddOption("--libraries", &options->libraries,
-                "ours: cuBLAS and cuFFT of the CPU device, in place of the vendor's (default, but on a GPU); vendors: "
-                "those as "
-                "they are")
+  run.AddOption(
+         "--libraries", &options->libraries,
+         "ours: cuBLAS and cuFFT of the CPU device in place of the vendor's, as by default where there is no GPU; "
+         "vendors: those as they are")
       .Check(OneOf({"ours", "vendors"}));
   run.AddOption("program", &options->command, "The program and its arguments, after --").Required();
   run.PositionalsEndOptions();

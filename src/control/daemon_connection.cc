@@ -16,6 +16,7 @@ namespace tutti::control {
 namespace {
 
 constexpr int kWaitForEndMs = 5000;
+constexpr size_t kMostAnswerBytes = 256u << 20;
 
 int64_t NowMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -62,7 +63,11 @@ Result<Answer> DaemonConnection::Run(std::string_view line) {
 
 Status DaemonConnection::AwaitPacket(std::string_view line, int64_t deadline_ms) {
   if (patience_ms_ < 0) return {};
-  if (WaitReadable(socket_.get(), static_cast<int>(std::max<int64_t>(0, deadline_ms - NowMs())))) return {};
+  const int64_t left_ms = deadline_ms - NowMs();
+  // Also one who sends without end is late.
+  if ((left_ms >= 0 || then_ == AfterPatience::kAskWhetherItLives) &&
+      WaitReadable(socket_.get(), static_cast<int>(std::max<int64_t>(0, left_ms))))
+    return {};
   if (then_ == AfterPatience::kAskWhetherItLives) {
     do {
       auto second = Open(places_, patience_ms_);
@@ -88,6 +93,7 @@ Result<Answer> DaemonConnection::Exchange(std::string_view line) {
     if (message.bytes.empty()) return Fail("the control daemon closed the connection before it had answered");
     TUTTI_ASSIGN(const CommandReply reply, ReadCommandReply(message.bytes));
     answer.text += reply.text;
+    if (answer.text.size() > kMostAnswerBytes) return Fail("the control daemon answers without end");
     for (os::Fd& file : message.fds) answer.files.push_back(std::move(file));
     if (reply.more) continue;
     answer.exit_status = reply.exit_status;

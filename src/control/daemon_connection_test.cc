@@ -41,6 +41,24 @@ TEST_F(Silent, ACommandThatIsNotAnsweredFailsInTime) {
   EXPECT_THAT(answer.error().text, HasSubstr("has not answered \"report\" within 20 ms"));
 }
 
+TEST_F(Silent, WhoAnswersWithoutEndIsLate) {
+  auto daemon = DaemonConnection::Open(places_, 20);
+  ASSERT_TRUE(daemon) << daemon.error().text;
+  std::thread floods([this] {
+    const auto asker = os::Accept(listener_.get());
+    const auto send = [&] {
+      while (os::Send(asker->get(), PackCommandReply(1, {.more = true, .text = "and "}))) {
+      }
+    };
+    const std::jthread more[] = {std::jthread(send), std::jthread(send), std::jthread(send)};  // its queue stays full
+    send();
+  });
+  const auto answer = daemon->Run("report");
+  floods.join();  // the connection is closed
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().text, HasSubstr("within 20 ms"));
+}
+
 TEST_F(Silent, AShellDoesNotWaitForADaemonThatAnswersNobody) {
   auto daemon = DaemonConnection::Open(places_, 20, DaemonConnection::AfterPatience::kAskWhetherItLives);
   ASSERT_TRUE(daemon) << daemon.error().text;

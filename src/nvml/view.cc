@@ -16,7 +16,7 @@
 #include "client/base/environment.h"
 #include "control/daemon_connection.h"
 #include "control/limits.h"
-#include "control/words.h"
+#include "control/trust.h"
 #include "ipc/client_connection.h"
 #include "nvml/private_devices.h"
 #include "os/socket.h"
@@ -97,7 +97,7 @@ uint64_t OwnPidNamespace() {
 // or a trusted user's, as libcuda.so.1 does.
 Status CheckListener(const control::DaemonConnection& daemon, const control::Places& places) {
   const uid_t uid = daemon.daemon_uid();
-  if (uid == 0 || uid == geteuid() || control::ParseNumber(client::Environment(ipc::kTrustVariable)) == uid) return {};
+  if (control::ProgramsTrust(uid, client::Environment(ipc::kTrustVariable))) return {};
   return Fail(
       fmt::format("{} belongs to user {}, who is neither root nor you: set CUDA_MPS_PIPE_DIRECTORY to the "
                   "directory of another daemon, or, if you trust that user, {}={}",

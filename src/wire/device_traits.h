@@ -22,25 +22,36 @@ inline constexpr uint32_t kAllDeviceTraits = (1u << 8) - 1;
 inline constexpr uint32_t kAllDeviceLimits =
     kDeviceEndsKernels | kDevicePercentages | kDevicePartitions | kDevicePriorities;
 
-// What users may count on, by the names that machines read.
+// What users may count on: that a trait is set, or is not.
+struct Capability {
+  uint32_t trait;
+  bool set;
+  std::string_view name;   // that machines read
+  std::string_view limit;  // of limits: in words
+};
+inline constexpr Capability kCapabilities[] = {
+    {kDeviceMachineCode, true, "machine_code", ""},
+    {kDeviceNoArrays, false, "arrays", ""},
+    {kDeviceEndsKernels, true, "kernel_time_limits", "the time of kernels"},
+    {kDevicePercentages, true, "active_thread_percentages", "active thread percentages"},
+    {kDevicePartitions, true, "sm_partitions", "SM partitions"},
+    {kDevicePriorities, true, "client_priorities", "priorities of clients"},
+};
+
 inline std::vector<std::string_view> Capabilities(uint32_t traits) {
   std::vector<std::string_view> names = {"ptx"};
-  if ((traits & kDeviceMachineCode) != 0) names.push_back("machine_code");
-  if ((traits & kDeviceNoArrays) == 0) names.push_back("arrays");
-  if ((traits & kDeviceEndsKernels) != 0) names.push_back("kernel_time_limits");
-  if ((traits & kDevicePercentages) != 0) names.push_back("active_thread_percentages");
-  if ((traits & kDevicePartitions) != 0) names.push_back("sm_partitions");
-  if ((traits & kDevicePriorities) != 0) names.push_back("client_priorities");
+  for (const Capability& one : kCapabilities) {
+    if (((traits & one.trait) != 0) == one.set) names.push_back(one.name);
+  }
   return names;
 }
 
 // The limits that do not hold, in words; empty: all do.
 inline std::vector<std::string_view> MissingLimits(uint32_t traits) {
   std::vector<std::string_view> names;
-  if ((traits & kDeviceEndsKernels) == 0) names.push_back("the time of kernels");
-  if ((traits & kDevicePercentages) == 0) names.push_back("active thread percentages");
-  if ((traits & kDevicePartitions) == 0) names.push_back("SM partitions");
-  if ((traits & kDevicePriorities) == 0) names.push_back("priorities of clients");
+  for (const Capability& one : kCapabilities) {
+    if (!one.limit.empty() && (traits & one.trait) == 0) names.push_back(one.limit);
+  }
   return names;
 }
 
