@@ -1,5 +1,6 @@
 #include "os/pidfd.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -23,6 +25,18 @@ Result<Fd> OpenPidfd(pid_t pid) {
   Fd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!fd) return FailErrno("pidfd_open");
   return fd;
+}
+
+bool AwaitEnd(int pidfd, int timeout_ms) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  pollfd ended{pidfd, POLLIN, 0};
+  for (int ready = -1; ready <= 0;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() < 0) return false;
+    ready = poll(&ended, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno != EINTR) return false;
+  }
+  return true;
 }
 
 bool KeepsItsNumber(int pidfd) { return syscall(SYS_pidfd_send_signal, pidfd, 0, nullptr, 0) == 0 || errno == EPERM; }

@@ -12,6 +12,9 @@ namespace tutti::os {
 
 Result<Fd> OpenPidfd(pid_t pid);
 
+// Waits until the process has ended and the kernel has closed its files, reaped or not; false: it has not in time.
+bool AwaitEnd(int pidfd, int timeout_ms);
+
 // True until the process has been reaped: its process id has not been reused, and /proc/PID still describes it.
 bool KeepsItsNumber(int pidfd);
 

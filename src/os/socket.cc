@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "os/close_aside.h"
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83  // Linux 6.16, newer than the headers this is built with
@@ -272,7 +273,10 @@ Result<Message> Receive(int socket, int timeout_ms) {
       message.fds.emplace_back(fd);
     }
   }
-  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return Fail("message longer than the protocol allows");
+  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+    for (Fd& sent : message.fds) CloseAside(std::move(sent));
+    return Fail("message longer than the protocol allows");
+  }
   message.bytes.resize(static_cast<size_t>(received));
   return message;
 }

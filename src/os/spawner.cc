@@ -72,6 +72,7 @@ class Host {
   Answer Start(uint32_t number, const std::vector<Fd>& fds) {
     if (number >= programs_.size() || fds.size() != programs_[number].files.size()) return {EINVAL, 0};
     const Spawner::Program& program = programs_[number];
+    Reap();
     if (static_cast<size_t>(std::ranges::count(children_, number, &Child::program)) >= program.most) return {EAGAIN, 0};
     SpawnOptions options{.path = program.path, .arguments = program.arguments, .environment = program.environment};
     for (const int standard : {0, 1, 2}) {
@@ -102,8 +103,7 @@ class Host {
     const auto found = Find(child);
     if (found == children_.end()) return;
     kill(found->pid, SIGKILL);
-    found->abandoned = true;
-    Reap();
+    found->abandoned = true;  // reaped before the next question
   }
 
   std::vector<Child>::iterator Find(int64_t child) {

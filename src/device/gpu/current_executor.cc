@@ -3,31 +3,42 @@
 #include <utility>
 
 #include "cuda/result.h"
+#include "os/pidfd.h"
 
 namespace tutti::device::gpu {
 
-Result<ExecutorLink::Reply> CurrentExecutor::Ask(const executor::Request& request, int file) {
-  std::shared_ptr<ExecutorLink> executor;
-  {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return executor_ != nullptr || lost_; });
-    if (lost_) return std::unexpected(*lost_);
-    executor = executor_;
-  }
-  return executor->Ask(request, file);
+Result<std::shared_ptr<ExecutorLink>> CurrentExecutor::Current() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return executor_ != nullptr || lost_; });
+  if (lost_) return std::unexpected(*lost_);
+  return executor_;
+}
+
+Result<CurrentExecutor::Reply> CurrentExecutor::Ask(const executor::Request& request, int file) {
+  TUTTI_ASSIGN(std::shared_ptr<ExecutorLink> executor, Current());
+  TUTTI_ASSIGN(ExecutorLink::Reply reply, executor->Ask(request, file));
+  return Reply{std::move(reply), std::move(executor)};
 }
 
 void CurrentExecutor::Unmap(uint64_t address, uint64_t bytes) {
-  const auto unmapped = Ask({.kind = executor::RequestKind::kUnmapSlab, .address = address, .bytes = bytes});
+  const auto executor = Current();
+  if (!executor) return;
+  const auto unmapped =
+      (*executor)->Ask({.kind = executor::RequestKind::kUnmapSlab, .address = address, .bytes = bytes});
   if (!unmapped)
-    Lose({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
-          .text = "memory cannot be unmapped by the program's executor: " + unmapped.error().text});
+    Lose(executor->get(), {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
+                           .text = "memory cannot be unmapped by the program's executor: " + unmapped.error().text});
+}
+
+bool CurrentExecutor::Is(const ExecutorLink* which) {
+  std::lock_guard lock(mutex_);
+  return executor_.get() == which;
 }
 
 void CurrentExecutor::Expect(std::shared_ptr<ExecutorLink> executor) {
   std::lock_guard lock(mutex_);
-  if (lost_) executor->Kill();
   expected_ = std::move(executor);
+  if (lost_) LoseLocked(*lost_);
 }
 
 void CurrentExecutor::Arrive() {
@@ -41,13 +52,37 @@ void CurrentExecutor::Arrive() {
 void CurrentExecutor::Lose(const Error& why) {
   {
     std::lock_guard lock(mutex_);
-    for (auto* const executor : {&expected_, &executor_}) {
-      if (*executor != nullptr) (*executor)->Kill();
-      executor->reset();
-    }
-    if (!lost_) lost_ = why;
+    LoseLocked(why);
   }
   changed_.notify_all();
+}
+
+void CurrentExecutor::Lose(const ExecutorLink* which, const Error& why) {
+  {
+    std::lock_guard lock(mutex_);
+    if (executor_.get() != which) return;
+    LoseLocked(why);
+  }
+  changed_.notify_all();
+}
+
+void CurrentExecutor::LoseLocked(const Error& why) {
+  for (auto* const executor : {&expected_, &executor_}) {
+    if (*executor == nullptr) continue;
+    (*executor)->Kill();
+    ending_.push_back((*executor)->process());
+    executor->reset();
+  }
+  if (!lost_) lost_ = why;
+}
+
+void CurrentExecutor::AwaitEnd(int patience_ms) {
+  std::vector<std::shared_ptr<const os::Fd>> ending;
+  {
+    std::lock_guard lock(mutex_);
+    ending.swap(ending_);
+  }
+  for (const auto& process : ending) os::AwaitEnd(process->get(), patience_ms);
 }
 
 void CurrentExecutor::Await() {

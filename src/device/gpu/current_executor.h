@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "base/error.h"
 #include "device/gpu/executor_link.h"
@@ -13,11 +14,17 @@ namespace tutti::device::gpu {
 
 class CurrentExecutor {
  public:
+  struct Reply : ExecutorLink::Reply {
+    std::shared_ptr<ExecutorLink> from;
+  };
   // Waits for one that is to come, asks it, and waits for the answer. Fails at once, with the reason, if none is to.
-  Result<ExecutorLink::Reply> Ask(const executor::Request& request, int file = -1);
+  Result<Reply> Ask(const executor::Request& request, int file = -1);
 
   // Has it unmap memory. One that does not is lost: others may be given the memory next, and these addresses.
   void Unmap(uint64_t address, uint64_t bytes);
+
+  // It is the one that is asked now. (Any other time it may be lost already.)
+  bool Is(const ExecutorLink* which);
 
   // It is being made ready: nobody asks it here yet, and Lose has it killed.
   void Expect(std::shared_ptr<ExecutorLink> executor);
@@ -25,14 +32,23 @@ class CurrentExecutor {
   void Arrive();
   // There is none, and none is to come. It is killed. The first reason counts.
   void Lose(const Error& why);
+  // The same, if `which` is still the one: others have come since.
+  void Lose(const ExecutorLink* which, const Error& why);
+  // Waits until the processes of those that were lost have ended, and their driver has freed what they had; not for
+  // longer than that, since a process may hang in its driver.
+  void AwaitEnd(int patience_ms);
   // There is none, and one is to come: as in the beginning.
   void Await();
 
  private:
+  Result<std::shared_ptr<ExecutorLink>> Current();
+  void LoseLocked(const Error& why);
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<ExecutorLink> expected_, executor_;
   std::optional<Error> lost_;
+  std::vector<std::shared_ptr<const os::Fd>> ending_;  // processes
 };
 
 }  // namespace tutti::device::gpu

@@ -14,6 +14,7 @@
 #include "cuda/device_attribute.h"
 #include "cuda/result.h"
 #include "os/lifeline.h"
+#include "os/pidfd.h"
 #include "os/socket.h"
 
 namespace tutti::device::gpu {
@@ -74,8 +75,15 @@ Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Start(std::shared_ptr<os::Sp
   const int fds[] = {lifeline.watched.get(), sockets.second.get(), file.get(), bell.get(), words.get()};
   const auto pid = spawner->StartProgram(0, fds);
   if (!pid) return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY, "an executor cannot be started: " + pid.error().text);
+  // Ended or not, it keeps its number until the spawner is told to reap it.
+  auto process = os::OpenPidfd(*pid);
+  if (!process) {
+    spawner->Abandon(*pid);
+    return std::unexpected(process.error());
+  }
   std::unique_ptr<ExecutorLink> link(new ExecutorLink(std::move(spawner), *pid,
-                                                      {.socket = std::move(sockets.first),
+                                                      {.socket = os::StrangersFd(std::move(sockets.first)),
+                                                       .process = std::move(*process),
                                                        .lifeline = std::move(lifeline.held),
                                                        .words = std::move(words),
                                                        .bell = std::move(bell),
@@ -108,7 +116,8 @@ std::string ExecutorLink::LastWords() const {
 }
 
 Status ExecutorLink::AwaitHello() {
-  TUTTI_ASSIGN(const os::Message message, os::Receive(socket_.get(), kStartTimeoutMs));
+  TUTTI_ASSIGN(os::Message message, os::Receive(socket_.get(), kStartTimeoutMs));
+  for (os::Fd& sent : message.fds) os::CloseAside(std::move(sent));
   if (message.bytes.empty()) {
     const std::string words = LastWords();
     return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY,
@@ -133,11 +142,13 @@ Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, 
     return lost("does not take requests: " + sent.error().text);
   auto message = os::Receive(socket_.get(), timeout_ms);
   if (!message) return lost("does not answer: " + message.error().text);
+  std::vector<os::StrangersFd> files;
+  for (os::Fd& sent : message->fds) files.emplace_back(std::move(sent));
   if (message->bytes.empty()) return lost("has ended");
   auto answer = executor::ParseAnswer(message->bytes);
-  if (!answer || message->fds.size() > 1) return lost("answers what is none");
+  if (!answer || files.size() > 1) return lost("answers what is none");
   if (answer->status != 0) return Fail(answer->status, answer->text);
-  return Reply{.answer = std::move(*answer), .file = message->fds.empty() ? os::Fd() : std::move(message->fds.front())};
+  return Reply{.answer = std::move(*answer), .file = files.empty() ? os::StrangersFd() : std::move(files.front())};
 }
 
 void ExecutorLink::Kill() {

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "executor/protocol/exchange.h"
 #include "executor/protocol/request.h"
+#include "os/close_aside.h"
 #include "os/fd.h"
 #include "os/memory.h"
 #include "os/spawner.h"
@@ -37,12 +38,14 @@ class ExecutorLink {
   // Of its device. What is wrong in it has been put right.
   const wire::DeviceInfo& device() const { return device_; }
   pid_t pid() const { return pid_; }
+  // Readable when it has ended (os/pidfd.h).
+  std::shared_ptr<const os::Fd> process() const { return process_; }
 
   // Asks, and waits until it answers, has ended or is killed: without a timeout however long that takes, since drivers
   // compile, and wait for running kernels. Thread-safe.
   struct Reply {
     executor::Answer answer;
-    os::Fd file;
+    os::StrangersFd file;
   };
   Result<Reply> Ask(const executor::Request& request, int file = -1, int timeout_ms = -1);
 
@@ -72,7 +75,8 @@ class ExecutorLink {
 
  private:
   struct Files {
-    os::Fd socket;
+    os::StrangersFd socket;
+    os::Fd process;
     os::Fd lifeline;
     os::Fd words;  // a small memory file in place of its stderr
     os::Fd bell;  // an eventfd. It is not read: the executor may make readers wait.
@@ -83,6 +87,7 @@ class ExecutorLink {
       : spawner_(std::move(spawner)),
         pid_(pid),
         socket_(std::move(files.socket)),
+        process_(std::make_shared<const os::Fd>(std::move(files.process))),
         words_(std::move(files.words)),
         bell_(std::move(files.bell)),
         wakes_(std::move(files.wakes)),
@@ -93,7 +98,9 @@ class ExecutorLink {
 
   const std::shared_ptr<os::Spawner> spawner_;
   const pid_t pid_;
-  const os::Fd socket_, words_, bell_, wakes_;
+  const os::StrangersFd socket_;
+  const std::shared_ptr<const os::Fd> process_;
+  const os::Fd words_, bell_, wakes_;
   os::Fd lifeline_;  // ended_mutex_
   mutable std::mutex ended_mutex_;
   std::atomic<bool> ended_{false};

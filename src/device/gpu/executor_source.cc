@@ -83,9 +83,10 @@ Result<ExecutorSource::Window> ExecutorSource::NewWindow() {
   return Window{.file = std::move(file), .executor = nullptr};
 }
 
-Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window) {
+Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, const Expect& expect) {
   auto opened = std::exchange(window->executor, nullptr);
   if (opened != nullptr && !opened->HasEnded()) {
+    expect(opened);
     standby_->Prepare();
     return opened;
   }
@@ -94,6 +95,7 @@ Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window) {
   Status here;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     TUTTI_ASSIGN(std::shared_ptr<ExecutorLink> executor, standby_->Take());
+    expect(executor);
     here = OpenHere(*executor, window->file.get());
     if (here) return executor;
   }

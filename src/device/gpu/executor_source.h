@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,8 +38,10 @@ class ExecutorSource {
   };
   // Thread-safe.
   Result<Window> NewWindow();
-  // An executor that has it open. Waits until one has started. Thread-safe.
-  Result<std::shared_ptr<ExecutorLink>> Take(Window* window);
+  // An executor that has it open. Waits until one has started, and is told of each before the driver opens the window
+  // in it, which may take long. Thread-safe.
+  using Expect = std::function<void(const std::shared_ptr<ExecutorLink>&)>;
+  Result<std::shared_ptr<ExecutorLink>> Take(Window* window, const Expect& expect);
 
  private:
   Status OpenFirst(std::shared_ptr<ExecutorLink> executor, std::span<const wire::WindowShape> shapes);

@@ -1,6 +1,11 @@
 #include "device/gpu/gpu_backend.h"
 
+#include <fmt/format.h>
+
+#include <atomic>
+
 #include "base/log.h"
+#include "cuda/result.h"
 #include "device/common/check_policy.h"
 #include "device/gpu/executor_source.h"
 #include "device/gpu/gpu_space.h"
@@ -10,7 +15,6 @@ namespace tutti::device::gpu {
 namespace {
 
 constexpr Policy kPolicies[] = {Policy::kShare};
-constexpr size_t kMostSpaces = 60;
 
 class GpuBackend final : public Backend {
  public:
@@ -29,11 +33,21 @@ class GpuBackend final : public Backend {
   MemoryAccount& memory(uint32_t) override { return *account_; }
 
   Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view) override {
+    // Until its executor has ended, too (~GpuSpace).
+    if (spaces_.fetch_add(1) >= settings_.most_programs) {
+      spaces_.fetch_sub(1);
+      return Fail(cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
+                  fmt::format("a server has at most {} programs on a GPU", settings_.most_programs));
+    }
+    std::shared_ptr<const void> place(&spaces_, [](std::atomic<size_t>* spaces) { spaces->fetch_sub(1); });
     return GpuSpace::Create(&executors_, limits, sink,
-                            {.account = account_.get(), .host = &host_, .host_bytes = settings_.client_host_bytes},
+                            {.account = account_.get(),
+                             .host = &host_,
+                             .host_bytes = settings_.client_host_bytes,
+                             .place = std::move(place)},
                             &pilot_);
   }
-  size_t most_spaces() const override { return kMostSpaces; }
+  size_t most_spaces() const override { return settings_.most_programs; }
 
   void SetIdleWork(IdleWork work) override { pilot_.SetIdleWork(std::move(work)); }
 
@@ -44,6 +58,7 @@ class GpuBackend final : public Backend {
   std::vector<TraceEvent> TakeTrace() override { return {}; }
 
  private:
+  std::atomic<size_t> spaces_{0};
   const GpuSettings settings_;
   MemoryAccount host_;
   std::unique_ptr<MemoryAccount> account_;

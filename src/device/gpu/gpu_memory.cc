@@ -270,7 +270,7 @@ Result<std::shared_ptr<SharedMemory>> GpuMemory::Share(uint64_t address) {
                 "as many descriptors of shared memory are open as the server's limit on open files (RLIMIT_NOFILE) "
                 "allows");
   }
-  TUTTI_ASSIGN(os::Fd descriptor, slabs_.Export(address));
+  TUTTI_ASSIGN(os::StrangersFd descriptor, slabs_.Export(address));
   std::lock_guard lock(mutex_);
   TUTTI_ASSIGN(Allocation* const allocation, FindShareable(address));
   auto shared = std::make_shared<SharedSlab>(home_, std::move(descriptor), std::move(place), *bytes, allocation->bytes,

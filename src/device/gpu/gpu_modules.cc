@@ -14,7 +14,9 @@ namespace {
 
 using executor::RequestKind;
 
-constexpr uint64_t kMostInfoBytes = 64u << 20;
+constexpr uint64_t kMostInfoBytes = 16u << 20;
+constexpr uint64_t kSpacePerByte = 4;  // that a description takes here, at most
+constexpr size_t kMostVariables = 65536;  // of a module: others wait while they are entered
 constexpr size_t kMostModules = 65536;  // of a client
 constexpr uint64_t kMostVariableBytes = 1ull << 40;  // so that sums of a description's do not overflow
 
@@ -24,6 +26,18 @@ std::unexpected<Error> NoKernel(uint32_t module, uint32_t kernel) {
 
 }  // namespace
 
+Status GpuModules::CheckMemory(std::vector<module::MemoryRange>& memory) {
+  std::erase_if(memory, [](const module::MemoryRange& range) { return range.bytes == 0; });
+  const auto too_large = [](const module::MemoryRange& range) { return range.bytes > kMostVariableBytes; };
+  if (std::ranges::any_of(memory, too_large)) return Fail("a variable larger than any device");
+  std::ranges::sort(memory, {}, &module::MemoryRange::address);
+  const auto overlap = [](const module::MemoryRange& one, const module::MemoryRange& next) {
+    return next.address - one.address < one.bytes;
+  };
+  if (std::ranges::adjacent_find(memory, overlap) != memory.end()) return Fail("two variables at one address");
+  return {};
+}
+
 Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image) {
   uint32_t number = 0;
   {
@@ -32,24 +46,38 @@ Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image) {
     number = ++last_module_;
   }
   TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-image", image));
-  TUTTI_ASSIGN(ExecutorLink::Reply reply,
+  TUTTI_ASSIGN(CurrentExecutor::Reply reply,
                executor_->Ask({.kind = RequestKind::kLoadModule, .module = number}, file.get()));
+  HostHold held;
+  bool has_room = true;
   const auto described = [&]() -> Result<module::ModuleInfo> {
     TUTTI_ASSIGN(const os::Mapping bytes, os::Mapping::Constant(reply.file.get(), kMostInfoBytes));
-    return module::ParseModuleInfo({bytes.data(), bytes.size()});
+    held = HostHold(host_, kSpacePerByte * bytes.size());
+    has_room = static_cast<bool>(held);
+    if (!has_room) return module::ModuleInfo{};
+    TUTTI_ASSIGN(module::ModuleInfo info, module::ParseModuleInfo({bytes.data(), bytes.size()}));
+    TUTTI_TRY(CheckMemory(info.memory));
+    return info;
   };
   auto info = described();
-  const auto too_large = [](const module::MemoryRange& range) { return range.bytes > kMostVariableBytes; };
-  if (info && std::ranges::any_of(info->memory, too_large)) info = Fail("a variable larger than any device");
+  if (info && (!has_room || info->memory.size() > kMostVariables)) {
+    (void)executor_->Ask({.kind = RequestKind::kUnloadModule, .module = number});
+    if (!has_room) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "no memory of the host for what the module is");
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED,
+                fmt::format("a module of {} variables: {} at most", info->memory.size(), kMostVariables));
+  }
   if (!info) {
-    executor_->Lose(
-        {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
+    executor_->Lose(reply.from.get(), {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
+                                       .text = "the program's executor says what cannot be"});
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
                 "the executor has described a module wrongly: " + info.error().text);
   }
   std::lock_guard lock(mutex_);
+  if (!executor_->Is(reply.from.get()))  // what another one has loaded is forgotten, or will be
+    return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor has ended as it loaded a module");
   for (const module::MemoryRange& range : info->memory) variables_.emplace(range.address, range.bytes);
-  modules_.emplace(number, Module{.kernels = info->kernels, .memory = info->memory, .prepared = {}});
+  modules_.emplace(
+      number, Module{.kernels = info->kernels, .memory = info->memory, .prepared = {}, .described = std::move(held)});
   return Space::LoadedModule{.id = number, .info = std::move(*info), .log = std::move(reply.answer.text)};
 }
 
@@ -86,10 +114,7 @@ Result<GpuModules::Unloaded> GpuModules::Unload(uint32_t module) {
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
   for (const auto& [kernel, id] : found->second.prepared) kernels_.erase(id);
   const uint64_t bytes = BytesOf(found->second.memory);
-  for (const module::MemoryRange& range : found->second.memory) {
-    const auto [begin, end] = variables_.equal_range(range.address);
-    variables_.erase(std::find(begin, end, std::pair<const uint64_t, uint64_t>(range.address, range.bytes)));
-  }
+  for (const module::MemoryRange& range : found->second.memory) variables_.erase(range.address);
   modules_.erase(found);
   std::shared_ptr<const void> kept(this, [module, executor = executor_](const void*) {
     (void)executor->Ask({.kind = RequestKind::kUnloadModule, .module = module});

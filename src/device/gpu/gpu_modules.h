@@ -12,12 +12,18 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "device/gpu/current_executor.h"
+#include "device/host_share.h"
 
 namespace tutti::device::gpu {
 
 class GpuModules {
  public:
-  explicit GpuModules(CurrentExecutor* executor) : executor_(executor) {}
+  // Descriptions are memory of the host's, which `host` counts.
+  GpuModules(CurrentExecutor* executor, HostShare* host) : executor_(executor), host_(host) {}
+
+  // What an executor says of a module's variables: no two may lie at one address. Those of no bytes are nowhere, and
+  // left out. Sorts them.
+  static Status CheckMemory(std::vector<module::MemoryRange>& memory);
 
   Result<Space::LoadedModule> Load(std::span<const uint8_t> image);
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel);
@@ -48,13 +54,15 @@ class GpuModules {
     std::vector<module::KernelInfo> kernels;
     std::vector<module::MemoryRange> memory;  // of its variables, at addresses of the driver's
     std::map<uint32_t, uint32_t> prepared;  // kernel -> its id
+    HostHold described;
   };
 
   CurrentExecutor* const executor_;
+  HostShare* const host_;
   mutable std::mutex mutex_;
   std::map<uint32_t, Module> modules_;
   std::map<uint32_t, Kernel> kernels_;  // by id
-  std::multimap<uint64_t, uint64_t> variables_;  // of all modules: bytes by address
+  std::map<uint64_t, uint64_t> variables_;  // of all modules: bytes by address
   uint32_t last_module_ = 0;
   uint32_t last_kernel_ = 0;
 };

@@ -12,6 +12,7 @@ namespace tutti::device::gpu {
 struct GpuSettings {
   std::string executor;  // path of tutti-executor
   std::string vendor;  // TUTTI_VENDOR_LIBCUDA: path of the vendor's driver; default: the system's that is not ours
+  size_t most_programs = 60;  // at once: fewer than executors, of which one is kept ready (gpu_settings.cc)
   // Of pinned and staging memory (device/host_share.h).
   uint64_t host_bytes = ~0ull;  // of all clients
   uint64_t client_host_bytes = ~0ull;  // of one client

@@ -20,6 +20,9 @@ constexpr const char* kNoHostMemory =
     "memory of the host, and events, are not shared between processes on a GPU yet, nor mapped at reserved addresses";
 constexpr const char* kNoConditions = "conditional nodes of graphs are not supported on a GPU yet";
 
+// A killed process is gone in milliseconds, but for one that hangs in its driver.
+constexpr int kEndPatienceMs = 10'000;
+
 const Error kGone{.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = "the client has gone"};
 
 uint64_t LimitOf(const Limits& limits) { return limits.memory_bytes.empty() ? kNoMemoryLimit : limits.memory_bytes[0]; }
@@ -48,17 +51,19 @@ Result<std::unique_ptr<Space>> GpuSpace::Create(ExecutorSource* executors, const
 
 GpuSpace::GpuSpace(ExecutorSource* executors, ExecutorSource::Window window, Sink* sink, const Accounts& accounts,
                    Pilot* pilot)
-    : sink_(sink),
+    : place_(accounts.place),
+      sink_(sink),
       pilot_(pilot),
       executors_(executors),
       window_(std::move(window)),
       host_(accounts.host, accounts.host_bytes),
-      modules_(&current_),
+      modules_(&current_, &host_),
       engine_(this, sink, &GpuOperation::Make, MostBacklog(accounts.host_bytes), &host_) {}
 
 GpuSpace::~GpuSpace() {
   Abandon();
   pilot_->Remove(this);
+  current_.AwaitEnd(kEndPatienceMs);  // until the driver has freed what the accounts give to others now
 }
 
 void GpuSpace::Abandon() {
@@ -74,22 +79,22 @@ void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
   busy_.store(lent_.unfinished() != 0, std::memory_order_relaxed);
   if (!engine_.has_wakes() && !engine_.has_released()) return lock->unlock();
   const Wakes wakes = engine_.TakeWakes();
-  std::vector<Deferred> released = engine_.TakeReleased();
+  // With the lock: who sees that the executor is lost, and then waits for `aside_`, waits for this.
+  if (std::vector<Deferred> released = engine_.TakeReleased(); !released.empty()) {
+    aside_.Post([this, released = std::move(released)]() mutable {
+      for (const Deferred& item : released) {
+        if (item.address != 0) memory_->Release(item.address);
+      }
+      released.clear();
+    });
+  }
   lock->unlock();
   wakes.Run(sink_);
-  if (released.empty()) return;
-  aside_.Post([this, released = std::move(released)]() mutable {
-    for (const Deferred& item : released) {
-      if (item.address != 0) memory_->Release(item.address);
-    }
-    released.clear();
-  });
 }
 
 // On a thread that may wait. Not `first`: nothing else asks for memory meanwhile.
 void GpuSpace::AcquireExecutor(bool first) {
-  auto taken = executors_->Take(&window_);
-  if (taken) current_.Expect(*taken);
+  auto taken = executors_->Take(&window_, [this](const auto& executor) { current_.Expect(executor); });
   const Status attached = !taken ? std::unexpected(taken.error()) : !first ? memory_->AttachTo(**taken) : Status{};
   std::unique_lock lock(mutex_);
   if (lost_) return;  // meanwhile, and it with it
@@ -281,7 +286,7 @@ bool GpuSpace::Harvest() {
       found = true;
     }
   }
-  if (found) without_progress_ns_ = 0;
+  if (found) without_progress_ns_ = vain_wakes_ = 0;
   if (sound) {
     found |= GiveWhatIsHeld();
   } else {
@@ -342,6 +347,12 @@ bool GpuSpace::TakeTexts() {
 int GpuSpace::AwaitWake() {
   std::lock_guard lock(mutex_);
   if (executor_ == nullptr) return -1;
+  // One that rings without end is heard some times for each time that the pilot has slept.
+  constexpr uint32_t kMostVainWakes = 16;
+  if (vain_wakes_ >= kMostVainWakes) {
+    vain_wakes_ /= 2;
+    return -1;
+  }
   executor_->Awaits();
   return executor_->wake_fd();
 }
@@ -350,6 +361,7 @@ void GpuSpace::Woken() {
   std::unique_lock lock(mutex_);
   if (executor_ == nullptr) return;
   executor_->Hear();
+  ++vain_wakes_;
   LookForEndLocked();
   UnlockAndRunDeferred(&lock);
 }
@@ -360,6 +372,7 @@ void GpuSpace::LoseExecutor(const Error& error) {
   lost_ = true;
   current_.Lose(error);
   executor_ = nullptr;
+  dispatch_ = executor::DispatchWriter();  // first: streams that fail may still give it something
   FailLocked(error);
   for (const auto& lent : lent_.all()) {
     while (Operation* const operation = lent_.TakeDone(*lent, ~0ull)) engine_.TaskDone(operation);
@@ -406,6 +419,7 @@ void GpuSpace::Reset(uint32_t device) {
 
 void GpuSpace::Replace() {
   aside_.Wait();  // for what still asks the last one
+  current_.AwaitEnd(kEndPatienceMs);  // the memory that it has is needed for the next one
   memory_->ReleaseModule(modules_.Forget(), false);
   for (const auto& [limit, bytes] : std::exchange(counted_limits_, {})) memory_->ReleaseModule(bytes, false);
   {

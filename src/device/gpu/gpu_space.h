@@ -36,6 +36,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
     MemoryAccount* account = nullptr;  // the device's
     MemoryAccount* host = nullptr;
     uint64_t host_bytes = 0;  // of which a client may have so many
+    std::shared_ptr<const void> place;  // given back with the Space
   };
   // Its executor comes later. What it is given outlives it.
   static Result<std::unique_ptr<Space>> Create(ExecutorSource* executors, const Limits& limits, Sink* sink,
@@ -131,6 +132,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void Recover();
   void UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock);
 
+  const std::shared_ptr<const void> place_;  // first: given back last
   metrics::ClientCounters counters_;
   std::atomic<bool> busy_{false};
   std::atomic<uint64_t> kernel_limit_ns_{0};  // 0: none
@@ -150,6 +152,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   LentStreams lent_;
   uint64_t held_ = 0;  // records in all of them
   uint64_t launches_ = 0;  // not done
+  uint32_t vain_wakes_ = 0;  // by the executor, since something was done
   uint64_t without_progress_ns_ = 0;  // of time on the GPU, with a launch
   std::shared_ptr<ExecutorLink> executor_;  // null: has not come yet, or is lost
   executor::DispatchWriter dispatch_;  // to it

@@ -48,7 +48,7 @@ class GpuSpaceTest : public testing::Test {
   void SetUp() override {
     setenv("TUTTI_CPU_MEMORY", "64M", 1);
     setenv("TUTTI_CPU_SMS", "2", 1);
-    const GpuSettings settings{.executor = TUTTI_EXECUTOR, .vendor = TUTTI_LIBCUDA};
+    const GpuSettings settings{.executor = TUTTI_EXECUTOR, .vendor = TUTTI_LIBCUDA, .most_programs = 2};
     spawner_ = os::Spawner::Start({settings.ProgramOf()}).value();
     auto backend = CreateGpuBackend(settings, spawner_);
     ASSERT_TRUE(backend) << backend.error().text;
@@ -114,6 +114,35 @@ TEST_F(GpuSpaceTest, ALostExecutorIsItsClientsFaultAndIsReplacedByAReset) {
   EXPECT_TRUE(client.space().Free(lost.address)) << "what was not freed is still allocated";
   EXPECT_EQ(client.sink().faults().size(), 1u);
   EXPECT_TRUE(Computes(*other.client));
+}
+
+// A stream that waited for another one's host function goes on as everything fails, and notes an event.
+TEST_F(GpuSpaceTest, NothingIsGivenToAnExecutorThatIsLost) {
+  Served lost = Serve();
+  Client& client = *lost.client;
+  client.CreateStream(2);
+  const uint32_t await = client.Kernel(cts::kAwait);
+  ASSERT_TRUE(client.space().HostCall(2, client.next_ticket(), 1));
+  const uint64_t behind = client.Mark(2);
+  ASSERT_TRUE(client.sink().WaitHostCalls(1));
+  client.Launch(1, await, 1, 1, {client.Allocate(sizeof(uint64_t)), 0, 0, 0});
+  ASSERT_TRUE(client.space().Wait(1, client.next_ticket(), 2, behind));
+  constexpr uint32_t kEvents = 2000;  // more than a page of records
+  for (uint32_t event = 0; event < kEvents; ++event)
+    ASSERT_TRUE(client.space().RecordEvent(1, client.next_ticket(), event % 100));
+  kill(lost.executor, SIGKILL);
+  ASSERT_TRUE(client.sink().WaitFaults(1));
+  EXPECT_TRUE(client.Synchronize(1));
+}
+
+TEST_F(GpuSpaceTest, MoreProgramsThanThereCanBeExecutorsAreRefused) {
+  const Served served = Serve();
+  cts::RecordingSink sink;
+  auto last = backend_->CreateSpace({}, &sink, "last");
+  ASSERT_TRUE(last) << last.error().text;
+  EXPECT_EQ(backend_->CreateSpace({}, &sink, "one too many").error().code, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED);
+  last->reset();
+  EXPECT_TRUE(backend_->CreateSpace({}, &sink, "in its place"));
 }
 
 TEST_F(GpuSpaceTest, AnExecutorThatHangsHoldsUpItsClientAlone) {

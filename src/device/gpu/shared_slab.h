@@ -12,7 +12,7 @@
 
 #include "device/device.h"
 #include "device/memory_account.h"
-#include "os/fd.h"
+#include "os/close_aside.h"
 
 namespace tutti::device::gpu {
 
@@ -43,8 +43,8 @@ class SharedSlab final : public SharedMemory {
   };
 
   // `counted`: of the slab's bytes, what counts.
-  SharedSlab(std::shared_ptr<Home> home, os::Fd descriptor, DescriptorPlace place, uint64_t bytes, uint64_t counted,
-             MemoryAccount* account, MemoryGroups groups)
+  SharedSlab(std::shared_ptr<Home> home, os::StrangersFd descriptor, DescriptorPlace place, uint64_t bytes,
+             uint64_t counted, MemoryAccount* account, MemoryGroups groups)
       : home_(std::move(home)),
         descriptor_(std::move(descriptor)),
         place_(std::move(place)),
@@ -65,7 +65,7 @@ class SharedSlab final : public SharedMemory {
 
  private:
   const std::shared_ptr<Home> home_;
-  const os::Fd descriptor_;
+  const os::StrangersFd descriptor_;
   const DescriptorPlace place_;
   const uint64_t bytes_;
   const uint64_t counted_;

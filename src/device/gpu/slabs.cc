@@ -20,9 +20,10 @@ constexpr uint32_t kMostForSmall = 16;  // slabs of a client with one small allo
 
 // A driver's descriptor is one of its device, our own driver's one of a memory file. Others may wait where they are
 // used or closed.
-bool MayBeMemory(const os::Fd& file) {
-  struct stat info{};
-  return fstat(file.get(), &info) == 0 && (S_ISCHR(info.st_mode) || fcntl(file.get(), F_GET_SEALS) >= 0);
+bool MayBeMemory(int file) {
+  if (fcntl(file, F_GET_SEALS) >= 0) return true;
+  struct statx info{};  // in which a file system of a user's own has no say
+  return statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &info) == 0 && S_ISCHR(info.stx_mode);
 }
 
 bool IsSmall(uint64_t bytes) { return bytes <= kMostSmall; }
@@ -70,12 +71,12 @@ std::optional<uint64_t> Slabs::BytesOf(uint64_t address) const {
   return slab == slabs_.end() || slab->second.cut ? std::nullopt : std::optional(slab->second.bytes);
 }
 
-Result<os::Fd> Slabs::Export(uint64_t address) {
-  TUTTI_ASSIGN(ExecutorLink::Reply reply, executor_->Ask({.kind = RequestKind::kExportSlab, .address = address}));
+Result<os::StrangersFd> Slabs::Export(uint64_t address) {
+  TUTTI_ASSIGN(CurrentExecutor::Reply reply, executor_->Ask({.kind = RequestKind::kExportSlab, .address = address}));
   if (!reply.file) return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "the driver exports no descriptor of the memory");
-  if (!MayBeMemory(reply.file)) {
-    executor_->Lose({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
-                     .text = "the program's executor has exported what is not memory"});
+  if (!MayBeMemory(reply.file.get())) {
+    executor_->Lose(reply.from.get(), {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
+                                       .text = "the program's executor has exported what is not memory"});
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor has exported what is not memory");
   }
   return std::move(reply.file);

@@ -33,7 +33,7 @@ class Slabs {
   // The bytes of the slab with the one allocation that begins there; nothing: it has others, too.
   std::optional<uint64_t> BytesOf(uint64_t address) const;
   // A descriptor of that slab's memory.
-  Result<os::Fd> Export(uint64_t address);
+  Result<os::StrangersFd> Export(uint64_t address);
   // From now on a new executor shows that memory there, not new one.
   void Share(uint64_t address, const std::shared_ptr<SharedSlab>& memory) { slabs_.at(address).shared = memory; }
   // Maps memory in a new executor where the last one had slabs: what is shared, and new memory of zeros.
