@@ -2,6 +2,7 @@
 // what was shared, and whoever goes first, in whatever way, disturbs nobody and leaves nothing.
 //
 //   memory_sharing_test      with CUDA_MPS_PIPE_DIRECTORY of a running daemon
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -257,6 +258,88 @@ TEST_F(Sharing, AKilledImporterLeavesTheExporterAsItWas) {
   exchange_.step.store(1);
   ExpectUsed(before);
   EXPECT_EQ(exporter.Leave(), "");
+}
+
+// Again and again, a little sooner or later.
+TEST_F(Sharing, WhatIsOpenedAsItIsFreedIsTheOldMemoryOrNone) {
+  constexpr uint32_t kRounds = 400;
+  const uint64_t before = UsedNow();
+  Actor exporter([&](ActorPage& page) {
+    page.ready.store(true);
+    exchange_.Await(1);
+    for (uint32_t round = 1; round <= kRounds; ++round) {
+      const CUdeviceptr memory = Filled(page, round);
+      exchange_.done.store(0);
+      Check(page, "cuIpcGetMemHandle", cuIpcGetMemHandle(&exchange_.memory, memory));
+      exchange_.done.store(round);
+      std::this_thread::sleep_for(std::chrono::microseconds(5 * (round % 40)));
+      Check(page, "cuMemFree", cuMemFree_v2(memory));
+      Check(page, "cuMemFree", cuMemFree_v2(Filled(page, kSecret)));
+    }
+    exchange_.done.store(kRounds + 1);
+    WaitToLeave(page);
+  });
+  ASSERT_EQ(exporter.AwaitReady(), "");
+  Actor importer([&](ActorPage& page) {
+    ComputeOnce(page);
+    exchange_.step.store(1);
+    for (uint32_t last = 0; last <= kRounds;) {
+      const uint32_t round = exchange_.done.load();
+      CUipcMemHandle handle;
+      std::memcpy(&handle, &exchange_.memory, sizeof handle);
+      if (round == 0 || round == last || exchange_.done.load() != round) continue;
+      last = round;
+      CUdeviceptr memory = 0;
+      const CUresult opened = cuIpcOpenMemHandle_v2(&memory, handle, 1);
+      if (round > kRounds || opened == CUDA_ERROR_INVALID_HANDLE) continue;
+      Check(page, "cuIpcOpenMemHandle", opened);
+      Expect(page, "what was opened as it was freed", memory, round);
+      Check(page, "cuIpcCloseMemHandle", cuIpcCloseMemHandle(memory));
+    }
+    WaitToLeave(page);
+  });
+  ASSERT_EQ(importer.AwaitReady(), "");
+  EXPECT_EQ(exporter.Leave(), "");
+  EXPECT_EQ(importer.Leave(), "");
+  ExpectUsed(before);
+}
+
+// Its holders may find other bytes, which the owner may write at any time.
+TEST_F(Sharing, WhatAnOwnerDoesToTheFileOfItsMemoryHarmsNobody) {
+  Actor exporter([&](ActorPage& page) {
+    const CUdeviceptr memory = Filled(page, 1);
+    Check(page, "cuIpcGetMemHandle", cuIpcGetMemHandle(&exchange_.memory, memory));
+    page.ready.store(true);
+    exchange_.Await(1);
+    (void)madvise(reinterpret_cast<void*>(memory), kBytes, MADV_REMOVE);  // punches a hole, where it reaches its memory
+    for (int fd = 3; fd < 256; ++fd) {
+      char link[64] = "";
+      if (readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), link, sizeof link - 1) < 0 ||
+          std::strncmp(link, "/memfd:tutti-", 13) != 0)
+        continue;
+      if (ftruncate(fd, 0) == 0) GiveUp(page, fmt::format("{} was truncated", link));
+      if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) == 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0)
+        GiveUp(page, fmt::format("{} was sealed", link));
+      (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1ll << 40);
+    }
+    exchange_.done.store(1);
+    WaitToLeave(page);
+  });
+  ASSERT_EQ(exporter.AwaitReady(), "");
+  Actor importer([&](ActorPage& page) {
+    const CUdeviceptr memory = Opened(page, exchange_.memory);
+    exchange_.step.store(1);
+    while (exchange_.done.load() < 1) std::this_thread::sleep_for(1ms);
+    std::vector<uint32_t> found(kWords);
+    Check(page, "cuMemcpyDtoH", cuMemcpyDtoH_v2(found.data(), memory, kBytes));
+    Check(page, "cuMemsetD32", cuMemsetD32_v2(memory, 3, kWords));
+    Expect(page, "what it has written itself", memory, 3);
+    ComputeOnce(page);
+  });
+  EXPECT_EQ(importer.AwaitEnd(), "");
+  exporter.Kill();  // what it has done to its own window is its own affair
+  Actor other([](ActorPage& page) { ComputeOnce(page); });
+  EXPECT_EQ(other.AwaitEnd(), "");
 }
 
 TEST_F(Sharing, HandlesThatNobodyHasMadeAreRefused) {
