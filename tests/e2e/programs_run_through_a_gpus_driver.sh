@@ -12,13 +12,17 @@ for name in vector_add matrix_multiply reduction mandelbrot histogram n_body; do
 done
 log=$(cat "$CUDA_MPS_LOG_DIRECTORY/server.log")
 expect_in "the server's log" "The driver of the GPU is $TUTTI_VENDOR_LIBCUDA" "$log"
-expect_in "the server's log" "limits of active thread percentages, SM partitions, priorities of clients do not hold yet" "$log"
-expect_in "the report" '"capabilities":["ptx","machine_code","kernel_time_limits"]' "$(ask report)"
+expect_in "the server's log" "limits of SM partitions do not hold yet" "$log"
+expect_in "the report" '"capabilities":["ptx","machine_code","kernel_time_limits","active_thread_percentages","client_priorities"]' "$(ask report)"
 # What stands in for machine code on the CPU device is left out.
 text=$("$bin/tutti" run -- sh -c 'echo "${LD_AUDIT-none} $TUTTI_LIBRARIES ${CUPY_COMPILE_WITH_PTX-none}"')
 expect "what tutti run sets" "none vendors none" "$text"
 text=$("$bin/tutti" run --libraries=ours -- sh -c 'echo "$TUTTI_LIBRARIES"')
 expect "what tutti run is told to set" "ours" "$text"
+
+# Limited to a part of the time, and below normal: it is done nevertheless.
+text=$("$bin/tutti" run --threads 10 --priority low -- "$(program reduction)" 2>&1) || fail "a limited program: $text"
+expect_in "a limited program" " 0 wrong" "$text"
 
 # The executors, the oldest first: those of the programs, and one that is kept ready.
 executors() { pgrep -P "$(pgrep -P "$(ask get_server_list)")" | sort -n; }

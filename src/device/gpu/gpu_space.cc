@@ -76,7 +76,9 @@ void GpuSpace::Abandon() {
 
 void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
   dispatch_.Publish();
-  busy_.store(lent_.unfinished() != 0, std::memory_order_relaxed);
+  has_work_.store(lent_.unfinished() != 0, std::memory_order_relaxed);
+  busy_.store(ahead_ != 0 && executor_ != nullptr, std::memory_order_relaxed);
+  opens_at_ns_.store(held_ != 0 ? gate_.opens_at_ns() : kNever, std::memory_order_relaxed);
   if (!engine_.has_wakes() && !engine_.has_released()) return lock->unlock();
   const Wakes wakes = engine_.TakeWakes();
   // With the lock: who sees that the executor is lost, and then waits for `aside_`, waits for this.
@@ -255,11 +257,26 @@ uint64_t GpuSpace::PiecesOf(int32_t limit) const {
 void GpuSpace::SetLimits(const Limits& limits) {
   memory_->SetLimit(LimitOf(limits));
   kernel_limit_ns_.store(limits.kernel_ns, std::memory_order_relaxed);
+  below_normal_.store(limits.priority > 0, std::memory_order_relaxed);
+  std::unique_lock lock(mutex_);
+  gate_.SetPercentage(limits.active_thread_percentage, NowNs());
+  UnlockAndRunDeferred(&lock);
+  pilot_->Look();
+}
+
+void GpuSpace::LetPrecede(bool normal_has_work) {
+  const bool yields = normal_has_work && is_below_normal();
+  if (yields_.load(std::memory_order_relaxed) == yields) return;
+  yields_.store(yields, std::memory_order_relaxed);
+  std::unique_lock lock(mutex_);
+  gate_.SetYields(yields);
+  if (executor_ != nullptr) GiveWhatIsHeld();
+  UnlockAndRunDeferred(&lock);
 }
 
 // --- what is done, and how it ends
 
-bool GpuSpace::Harvest() {
+bool GpuSpace::Harvest(uint64_t now_ns) {
   std::unique_lock lock(mutex_);
   if (executor_ == nullptr || (lent_.unfinished() == 0 && !dispatch_.waits())) return false;
   if (const auto failure = executor_->Failure()) {
@@ -270,13 +287,18 @@ bool GpuSpace::Harvest() {
   }
   const size_t streams = lent_.all().size();
   bool found = false, sound = !dispatch_.broken();
+  uint64_t ended = 0;
   for (size_t i = 0; sound && i < streams; ++i) {
     LentStreams::Lent& lent = *lent_.all()[i];
     if (lent.unfinished.empty()) continue;
     const auto done = executor_->Done(lent.number, lent.given);
     sound = done.has_value();
+    ended += done.value_or(lent.done) - lent.done;
     lent.done = done.value_or(lent.done);
   }
+  ahead_ -= ended;
+  gate_.NoteDone(ended);
+  gate_.Look(now_ns);
   sound = sound && TakeTexts();  // what was printed before that was done
   for (size_t i = 0; sound && i < streams; ++i) {
     LentStreams::Lent& lent = *lent_.all()[i];
@@ -315,11 +337,14 @@ void GpuSpace::LookForEndLocked() {
   LoseExecutor(*failure);
 }
 
-void GpuSpace::CountTime(uint64_t passed_ns, uint64_t sharing) {
+void GpuSpace::CountTime(uint64_t passed_ns, uint64_t sharing, uint64_t now_ns) {
   const auto sms =
       static_cast<uint64_t>(executors_->device().attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]);
-  counters_.Add(metrics::Counter::wanted_ns, passed_ns);
   counters_.Add(metrics::Counter::device_ns, passed_ns * sms / sharing);
+  {
+    std::lock_guard lock(mutex_);
+    if (gate_.Spend(passed_ns / sharing, now_ns)) counters_.Add(metrics::Counter::throttles);
+  }
   if (kernel_limit_ns_.load(std::memory_order_relaxed) != 0) LookForEndlessKernel(passed_ns / sharing);
 }
 
@@ -378,7 +403,7 @@ void GpuSpace::LoseExecutor(const Error& error) {
     while (Operation* const operation = lent_.TakeDone(*lent, ~0ull)) engine_.TaskDone(operation);
   }
   lent_ = {};
-  held_ = launches_ = without_progress_ns_ = 0;
+  held_ = ahead_ = launches_ = without_progress_ns_ = 0;
   dispatch_ = executor::DispatchWriter();
 }
 

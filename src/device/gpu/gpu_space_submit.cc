@@ -178,7 +178,7 @@ GpuSpace::Begun GpuSpace::Start(Operation* started) {
   if (operation->work == GpuOperation::Work::kNothing) return Begun::kOver;
   const Stream& stream = *operation->stream;
   LentStreams::Lent& lent = Lend(stream);
-  launches_ += operation->work == GpuOperation::Work::kLaunch ? 1 : 0;
+  if (lent_.unfinished() == 0 && gate_.limited()) gate_.WorkCame(NowNs());
   lent_.Note(lent, stream.number, ++lent.numbered, operation);
   Give(lent, {.kind = LentStreams::Held::Kind::kWork, .sequence = lent.numbered, .work = operation});
   return Begun::kIssued;
@@ -208,9 +208,12 @@ void GpuSpace::NotePoint(const Stream& stream) {
 // A driver's call waits where a stream of it is full, and the executor with it, which other streams need. So it never
 // has that much.
 bool GpuSpace::MayGive(const LentStreams::Lent& lent, const LentStreams::Held& record) const {
-  constexpr uint64_t kMostUnfinished = 512;  // half of what fills a stream of the driver's
   if (record.kind == LentStreams::Held::Kind::kPoint) return true;
-  if (lent.given - lent.done >= kMostUnfinished) return false;
+  const uint64_t ahead = lent.given - lent.done;
+  // What a client has begun ends, whatever its limits, when it has failed.
+  const bool limited = record.kind == LentStreams::Held::Kind::kWork && error_ == 0;
+  const uint32_t most = limited ? gate_.most_ahead() : TimeGate::kMostAhead;
+  if (ahead >= most) return most == 0 && ahead == 0 && gate_.stalled();
   return record.kind != LentStreams::Held::Kind::kWait || lent_.all()[record.other]->given >= record.other_sequence;
 }
 
@@ -228,6 +231,7 @@ void GpuSpace::GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record)
     return;
   }
   lent.given = record.sequence;
+  ++ahead_;
   if (record.kind == LentStreams::Held::Kind::kWait) {
     head.kind = DispatchKind::kWait;
     dispatch_.Add(head, executor::WaitDispatch{.other_stream = record.other, .other_sequence = record.other_sequence});
@@ -236,6 +240,7 @@ void GpuSpace::GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record)
   const GpuOperation& work = *record.work;
   switch (work.work) {
     case GpuOperation::Work::kLaunch:
+      ++launches_;
       head.kind = DispatchKind::kLaunch;
       dispatch_.Add(head, work.launch, work.arguments);
       break;

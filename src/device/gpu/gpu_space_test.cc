@@ -321,6 +321,51 @@ TEST_F(GpuSpaceTest, TheTimeWithWorkOnTheGpuCounts) {
   EXPECT_EQ(idle.client->space().counters(0).Get(metrics::Counter::device_ns), 0u);
 }
 
+TEST_F(GpuSpaceTest, APercentageIsThatPartOfTheTime) {
+  Served limited = Serve(), other = Serve();
+  limited.client->space().SetLimits({.active_thread_percentage = 10});
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(Computes(*limited.client)) << "all of it is done, whenever";
+  const metrics::ClientCounters& counters = limited.client->space().counters(0);
+  const uint64_t throttled = counters.Get(metrics::Counter::throttles);
+  EXPECT_GT(throttled, 0u);
+  limited.client->space().SetLimits({});
+  EXPECT_TRUE(Computes(*limited.client));
+  EXPECT_EQ(counters.Get(metrics::Counter::throttles), throttled);
+  EXPECT_TRUE(Computes(*other.client));
+}
+
+TEST_F(GpuSpaceTest, AKernelThatWaitsForAnotherOneIsGivenItWhateverTheLimit) {
+  Served served = Serve();
+  Client& client = *served.client;
+  const uint64_t word = client.Allocate(sizeof(uint64_t));
+  const uint32_t await = client.Kernel(cts::kAwait), add = client.Kernel(cts::kAdd);
+  client.CreateStream(2);
+  client.space().SetLimits({.active_thread_percentage = 1});
+  client.Launch(1, await, 1, 1, {word, 0, 0, 0});
+  const auto is_closed = [&] { return client.space().counters(0).Get(metrics::Counter::throttles) != 0; };
+  while (!is_closed()) std::this_thread::yield();
+  client.Launch(2, add, 1, 1, {word, 1, 0, 0});
+  EXPECT_TRUE(client.Synchronize(1));
+}
+
+TEST_F(GpuSpaceTest, AClientBelowNormalWaitsForNormalOnes) {
+  Served normal = Serve(), below = Serve();
+  below.client->space().SetLimits({.priority = 1});
+  const uint64_t word = normal.client->Allocate(sizeof(uint64_t));
+  normal.client->Launch(1, normal.client->Kernel(cts::kAwait), 1, 1, {word, 0, 0, 0});
+  const metrics::ClientCounters& counters = normal.client->space().counters(0);
+  while (counters.Get(metrics::Counter::wanted_ns) == 0) std::this_thread::yield();  // it is on the GPU
+  const uint64_t counter = below.client->Allocate(sizeof(uint64_t));
+  below.client->Launch(1, below.client->Kernel(cts::kAdd), 1, 1, {counter, 1, 0, 0});
+  const uint64_t behind = below.client->Mark(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(below.client->sink().IsDone(1, behind));
+  normal.client->CreateStream(2);
+  normal.client->Launch(2, normal.client->Kernel(cts::kAdd), 1, 1, {word, 1, 0, 0});
+  EXPECT_TRUE(normal.client->Synchronize(1));
+  EXPECT_TRUE(below.client->sink().WaitDone(1, behind));
+}
+
 TEST_F(GpuSpaceTest, AKernelThatRunsForLongerThanItsLimitEndsAloneWithItsExecutor) {
   Served endless = Serve(), patient = Serve();
   const auto spin = [](Served& served) {

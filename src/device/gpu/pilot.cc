@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kSpinNs = 30'000;  // without finding anything, before the thread sleeps
 constexpr uint64_t kLookNs = 20'000'000;  // between two looks whether an executor has ended
-constexpr int kSleepMs = 200;  // a backstop: bells end it
+constexpr uint64_t kSleepNs = 200'000'000;  // a backstop: bells end it
 
 }  // namespace
 
@@ -53,6 +53,7 @@ void Pilot::Look() const { eventfd_write(bell_.get(), 1); }
 void Pilot::Remove(GpuSpace* space) {
   std::lock_guard lock(mutex_);
   std::erase(spaces_, space);
+  Look();  // others may have waited for it
 }
 
 void Pilot::Run() {
@@ -61,7 +62,7 @@ void Pilot::Run() {
   while (!stop_.load(std::memory_order_seq_cst)) {
     CountTime(now_ns);  // before there is new work
     const bool taken = work_.poll && work_.poll();
-    const bool done = Harvest();
+    const bool done = Harvest(now_ns);
     now_ns = NowNs();
     if (now_ns - looked_ns > kLookNs) {
       LookForEnds();
@@ -79,10 +80,10 @@ void Pilot::Run() {
   if (work_.leave) work_.leave();
 }
 
-bool Pilot::Harvest() {
+bool Pilot::Harvest(uint64_t now_ns) {
   std::lock_guard lock(mutex_);
   bool found = false;
-  for (GpuSpace* const space : spaces_) found |= space->Harvest();
+  for (GpuSpace* const space : spaces_) found |= space->Harvest(now_ns);
   return found;
 }
 
@@ -91,10 +92,14 @@ void Pilot::CountTime(uint64_t now_ns) {
   const uint64_t passed_ns = now_ns - std::exchange(counted_ns_, now_ns);
   std::lock_guard lock(mutex_);
   const auto busy = static_cast<uint64_t>(std::ranges::count_if(spaces_, &GpuSpace::busy));
-  if (busy == 0) return;
+  bool normal = false;
   for (GpuSpace* const space : spaces_) {
-    if (space->busy()) space->CountTime(passed_ns, busy);
+    if (space->has_work()) space->CountWanted(passed_ns);
+    if (!space->busy()) continue;
+    space->CountTime(passed_ns, busy, now_ns);
+    normal |= !space->is_below_normal();
   }
+  for (GpuSpace* const space : spaces_) space->LetPrecede(normal);
 }
 
 void Pilot::LookForEnds() {
@@ -106,16 +111,21 @@ void Pilot::Sleep() {
   std::vector<pollfd> wait = {{bell_.get(), POLLIN, 0}, {work_.doorbell_epoll_fd, POLLIN, 0}};
   const size_t of_spaces = wait.size();
   std::vector<const GpuSpace*> sleeping;
+  uint64_t opens_at_ns = kNever;
   {
     std::lock_guard lock(mutex_);
     for (GpuSpace* const space : spaces_) {
       wait.push_back({space->AwaitWake(), POLLIN, 0});
       sleeping.push_back(space);
+      opens_at_ns = std::min(opens_at_ns, space->opens_at_ns());
     }
   }
   // What was done before an executor knew that we sleep.
-  const bool found = Harvest();
-  poll(wait.data(), wait.size(), found ? 0 : kSleepMs);
+  const uint64_t now_ns = NowNs();
+  const bool found = Harvest(now_ns);
+  const uint64_t sleep_ns = found ? 0 : std::min(kSleepNs, opens_at_ns - std::min(opens_at_ns, now_ns));
+  const timespec timeout{0, static_cast<long>(sleep_ns)};
+  ppoll(wait.data(), wait.size(), &timeout, nullptr);
   if (work_.woke) work_.woke();
   if (wait[1].revents != 0 && work_.rang) work_.rang();
   if (wait[0].revents != 0) {

@@ -34,7 +34,7 @@ class Pilot {
   void Start();
   void Stop();
   void Run();
-  bool Harvest();
+  bool Harvest(uint64_t now_ns);
   void CountTime(uint64_t now_ns);
   void LookForEnds();
   void Sleep();

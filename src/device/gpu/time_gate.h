@@ -1,0 +1,58 @@
+// What a client may be given of a GPU's time: by its percentage, and by its priority.
+//
+// A driver takes whole kernels and gives none back. So a percentage is held in time: what the client's work has had of
+// the GPU is taken from a budget that fills at that rate (device/common/cap.h), and while that is used up nothing more
+// is given. Thus it holds in the long run, for kernels of any length. A client with a limit has little ahead of it in
+// the driver's streams, since what is there cannot be held back. A client below normal is given nothing while normal
+// ones have work on the GPU.
+//
+// A kernel may wait for one that its client has launched behind it, in another stream. So where the client's work has
+// the GPU for long without any of it ending, each of the driver's streams that is idle is given one record more,
+// whatever the limits. Guarded by the Space's lock.
+#pragma once
+
+#include <cstdint>
+
+#include "device/common/cap.h"
+
+namespace tutti::device::gpu {
+
+class TimeGate {
+ public:
+  static constexpr uint32_t kMostAhead = 512;  // records: half of what fills a stream of the driver's
+  static constexpr uint32_t kLeastAhead = 2;  // so that the GPU need not wait for us between two kernels
+  static constexpr uint64_t kAheadNs = 1'000'000;  // of work, where there is a limit
+  static constexpr uint64_t kStallNs = 50'000'000;
+
+  // Above 0, at most 100: no limit.
+  void SetPercentage(double percentage, uint64_t now_ns) { cap_.Change(percentage / 100, 1, now_ns); }
+  // Others precede the client: while they do it is given nothing.
+  void SetYields(bool yields) { yields_ = yields; }
+  bool yields() const { return yields_; }
+  // It may be closed at times.
+  bool limited() const { return cap_.limits_time() || yields_; }
+
+  // The client has work after idling.
+  void WorkCame(uint64_t now_ns) { cap_.WorkCame(now_ns); }
+  // Its work has had the GPU for so long. True if its budget is used up by that.
+  bool Spend(uint64_t ran_ns, uint64_t now_ns);
+  // So many of its records are done.
+  void NoteDone(uint64_t records);
+  // Opens it, if its time has come.
+  void Look(uint64_t now_ns);
+
+  // Records that a stream of the driver's may have. 0: it is closed.
+  uint32_t most_ahead() const;
+  // One more is due for idle streams.
+  bool stalled() const { return without_end_ns_ > kStallNs; }
+  // When to look again, or kNever.
+  uint64_t opens_at_ns() const;
+
+ private:
+  Cap cap_;
+  bool yields_ = false;
+  uint64_t without_end_ns_ = 0;  // of the client's time on the GPU, since a record ended
+  double record_ns_ = 0;  // that a record takes, of late; 0: not known
+};
+
+}  // namespace tutti::device::gpu
