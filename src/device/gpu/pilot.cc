@@ -91,7 +91,8 @@ bool Pilot::Harvest(uint64_t now_ns) {
 void Pilot::CountTime(uint64_t now_ns) {
   const uint64_t passed_ns = now_ns - std::exchange(counted_ns_, now_ns);
   std::lock_guard lock(mutex_);
-  const auto busy = static_cast<uint64_t>(std::ranges::count_if(spaces_, &GpuSpace::busy));
+  // At least one: a Space whose executor comes at this moment may be busy by the time that it is charged.
+  const auto busy = std::max<uint64_t>(static_cast<uint64_t>(std::ranges::count_if(spaces_, &GpuSpace::busy)), 1);
   bool normal = false;
   for (GpuSpace* const space : spaces_) {
     if (space->has_work()) space->CountWanted(passed_ns);
