@@ -83,7 +83,8 @@ Result<ExecutorSource::Window> ExecutorSource::NewWindow() {
   return Window{.file = std::move(file), .executor = nullptr};
 }
 
-Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, const Expect& expect) {
+Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, const Expect& expect,
+                                                           const std::stop_token& stop) {
   auto opened = std::exchange(window->executor, nullptr);
   if (opened != nullptr && !opened->HasEnded()) {
     expect(opened);
@@ -94,7 +95,7 @@ Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, const
   constexpr int kMostAttempts = 3;
   Status here;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    TUTTI_ASSIGN(std::shared_ptr<ExecutorLink> executor, standby_->Take());
+    TUTTI_ASSIGN(std::shared_ptr<ExecutorLink> executor, standby_->Take(stop));
     expect(executor);
     here = OpenHere(*executor, window->file.get());
     if (here) return executor;

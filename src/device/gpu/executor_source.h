@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 
 #include "base/error.h"
 #include "device/gpu/executor_link.h"
@@ -39,9 +40,10 @@ class ExecutorSource {
   // Thread-safe.
   Result<Window> NewWindow();
   // An executor that has it open. Waits until one has started, and is told of each before the driver opens the window
-  // in it, which may take long. Thread-safe.
+  // in it, which may take long. Whoever
+  // waits and is told to stop fails at once. Thread-safe.
   using Expect = std::function<void(const std::shared_ptr<ExecutorLink>&)>;
-  Result<std::shared_ptr<ExecutorLink>> Take(Window* window, const Expect& expect);
+  Result<std::shared_ptr<ExecutorLink>> Take(Window* window, const Expect& expect, const std::stop_token& stop);
 
  private:
   Status OpenFirst(std::shared_ptr<ExecutorLink> executor, std::span<const wire::WindowShape> shapes);

@@ -67,6 +67,7 @@ GpuSpace::~GpuSpace() {
 }
 
 void GpuSpace::Abandon() {
+  gone_.request_stop();  // others wait for an executor, too
   std::unique_lock lock(mutex_);
   engine_.Mute();
   muted_ = true;
@@ -96,7 +97,8 @@ void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
 
 // On a thread that may wait. Not `first`: nothing else asks for memory meanwhile.
 void GpuSpace::AcquireExecutor(bool first) {
-  auto taken = executors_->Take(&window_, [this](const auto& executor) { current_.Expect(executor); });
+  auto taken =
+      executors_->Take(&window_, [this](const auto& executor) { current_.Expect(executor); }, gone_.get_token());
   const Status attached = !taken ? std::unexpected(taken.error()) : !first ? memory_->AttachTo(**taken) : Status{};
   std::unique_lock lock(mutex_);
   if (lost_) return;  // meanwhile, and it with it

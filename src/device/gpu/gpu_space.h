@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -173,6 +174,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   int32_t error_ = 0;  // sticky
   bool lost_ = false;  // until Reset
   bool muted_ = false;
+  std::stop_source gone_;
 
   Aside aside_;  // last: what it does uses the rest
 };

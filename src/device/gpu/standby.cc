@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cuda/result.h"
 #include "os/thread.h"
 
 namespace tutti::device::gpu {
@@ -26,16 +27,18 @@ void Standby::Prepare() {
   changed_.notify_all();
 }
 
-Result<std::unique_ptr<ExecutorLink>> Standby::Take() {
+Result<std::unique_ptr<ExecutorLink>> Standby::Take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !wanted_; });
+  const auto await = [&] { return changed_.wait(lock, stop, [this] { return !wanted_; }); };
+  const auto gone = [] { return Fail(cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, "who waits for an executor has gone"); };
+  if (!await()) return gone();
   // The one that waited may have died meanwhile, and what failed then may succeed now. Of several that wait here, the
   // first one takes what has come, or the reason why nothing has, so the next one has another one started.
   if (!ready_ || *ready_ == nullptr || (*ready_)->HasEnded()) {
     do {
       wanted_ = true;
       changed_.notify_all();
-      changed_.wait(lock, [this] { return !wanted_; });
+      if (!await()) return gone();  // the next one takes what comes
     } while (ready_ && *ready_ == nullptr);
   }
   auto taken = std::exchange(ready_, std::unique_ptr<ExecutorLink>());

