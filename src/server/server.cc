@@ -171,10 +171,18 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
                         .sharing = attach.sharing};
   // The caller answers on `connection` if this fails.
   TUTTI_ASSIGN(std::shared_ptr<Session> session, Session::Create(services, info, std::move(limits), connection));
-  TUTTI_TRY(epoll_.Add(session->socket(), kSocketEvents, Key(KeyKind::kSocket, id)));
-  if (session->pidfd() >= 0) TUTTI_TRY(epoll_.Add(session->pidfd(), EPOLLIN, Key(KeyKind::kPidfd, id)));
-  TUTTI_TRY(session->Begin());
-  return session;
+  const auto begin = [&]() -> Status {
+    TUTTI_TRY(epoll_.Add(session->socket(), kSocketEvents, Key(KeyKind::kSocket, id)));
+    if (session->pidfd() >= 0) TUTTI_TRY(epoll_.Add(session->pidfd(), EPOLLIN, Key(KeyKind::kPidfd, id)));
+    return session->Begin();
+  };
+  const Status begun = begin();
+  if (begun) return session;
+  (void)reaper_.Add(id, [last = std::move(session)]() mutable {  // which may wait
+    last->Abandon();
+    last.reset();
+  });
+  return std::unexpected(begun.error());
 }
 
 size_t Server::PlacesOfAParty() const {

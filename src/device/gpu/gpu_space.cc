@@ -262,6 +262,7 @@ void GpuSpace::SetLimits(const Limits& limits) {
   below_normal_.store(limits.priority > 0, std::memory_order_relaxed);
   std::unique_lock lock(mutex_);
   gate_.SetPercentage(limits.active_thread_percentage, NowNs());
+  gate_.SetBelowNormal(limits.priority > 0);
   UnlockAndRunDeferred(&lock);
   pilot_->Look();
 }
@@ -406,6 +407,7 @@ void GpuSpace::LoseExecutor(const Error& error) {
   }
   lent_ = {};
   held_ = ahead_ = launches_ = without_progress_ns_ = 0;
+  gate_.NoteLoss();
   dispatch_ = executor::DispatchWriter();
 }
 

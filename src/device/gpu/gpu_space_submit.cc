@@ -213,7 +213,7 @@ bool GpuSpace::MayGive(const LentStreams::Lent& lent, const LentStreams::Held& r
   // What a client has begun ends, whatever its limits, when it has failed.
   const bool limited = record.kind == LentStreams::Held::Kind::kWork && error_ == 0;
   const uint32_t most = limited ? gate_.most_ahead() : TimeGate::kMostAhead;
-  if (ahead >= most) return most == 0 && ahead == 0 && gate_.stalled();
+  if (ahead >= most && !(most == 0 && ahead == 0 && ahead_ != 0 && gate_.stalled())) return false;
   return record.kind != LentStreams::Held::Kind::kWait || lent_.all()[record.other]->given >= record.other_sequence;
 }
 
@@ -230,6 +230,7 @@ void GpuSpace::GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record)
     dispatch_.Add(head, executor::PointDispatch{});
     return;
   }
+  if (gate_.stalled()) gate_.NoteGivenForStall();
   lent.given = record.sequence;
   ++ahead_;
   if (record.kind == LentStreams::Held::Kind::kWait) {

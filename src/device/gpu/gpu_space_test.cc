@@ -300,8 +300,8 @@ TEST_F(GpuSpaceTest, WhatALimitOfTheContextTakesCounts) {
   const uint64_t stack = cuda::kDefaultLimits[cuda::CU_LIMIT_STACK_SIZE];
   ASSERT_TRUE(client.space().SetKernelLimit(0, cuda::CU_LIMIT_STACK_SIZE, stack + 512));
   const auto& attributes = backend_->devices()[0].attributes;
-  const auto threads = static_cast<uint64_t>(attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] *
-                                             attributes[cuda::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR]);
+  const auto threads = static_cast<uint64_t>(attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]) *
+                       static_cast<uint64_t>(attributes[cuda::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR]);
   EXPECT_EQ(client.sink().memory_used(0), before + 4 * kMiB + 512 * threads) << "a stack for each thread";
   ASSERT_TRUE(client.space().SetKernelLimit(0, cuda::CU_LIMIT_STACK_SIZE, ~0ull));
   EXPECT_EQ(client.sink().memory_used(0), before + 4 * kMiB + 512 * threads);

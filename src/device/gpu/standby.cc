@@ -31,7 +31,7 @@ Result<std::unique_ptr<ExecutorLink>> Standby::Take(const std::stop_token& stop)
   std::unique_lock lock(mutex_);
   const auto await = [&] { return changed_.wait(lock, stop, [this] { return !wanted_; }); };
   const auto gone = [] { return Fail(cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, "who waits for an executor has gone"); };
-  if (!await()) return gone();
+  if (!await() || stop.stop_requested()) return gone();
   // The one that waited may have died meanwhile, and what failed then may succeed now. Of several that wait here, the
   // first one takes what has come, or the reason why nothing has, so the next one has another one started.
   if (!ready_ || *ready_ == nullptr || (*ready_)->HasEnded()) {

@@ -26,7 +26,7 @@ void TimeGate::Look(uint64_t now_ns) {
 
 uint32_t TimeGate::most_ahead() const {
   if (yields_ || cap_.throttled()) return 0;
-  if (!cap_.limits_time()) return kMostAhead;
+  if (!limited()) return kMostAhead;
   if (record_ns_ == 0) return kLeastAhead;
   return static_cast<uint32_t>(std::clamp<double>(kAheadNs / record_ns_, kLeastAhead, kMostAhead));
 }

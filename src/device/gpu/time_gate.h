@@ -7,8 +7,8 @@
 // ones have work on the GPU.
 //
 // A kernel may wait for one that its client has launched behind it, in another stream. So where the client's work has
-// the GPU for long without any of it ending, each of the driver's streams that is idle is given one record more,
-// whatever the limits. Guarded by the Space's lock.
+// the GPU for long without any of it ending, one of the driver's streams that are idle is given one record more,
+// whatever the limits, and so on. Guarded by the Space's lock.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ class TimeGate {
 
   // Above 0, at most 100: no limit.
   void SetPercentage(double percentage, uint64_t now_ns) { cap_.Change(percentage / 100, 1, now_ns); }
-  // Others precede the client: while they do it is given nothing.
+  // Others may precede the client, and so little is ahead of it. While they do it is given nothing.
+  void SetBelowNormal(bool below) { below_ = below; }
   void SetYields(bool yields) { yields_ = yields; }
-  bool yields() const { return yields_; }
   // It may be closed at times.
-  bool limited() const { return cap_.limits_time() || yields_; }
+  bool limited() const { return cap_.limits_time() || below_; }
 
   // The client has work after idling.
   void WorkCame(uint64_t now_ns) { cap_.WorkCame(now_ns); }
@@ -43,14 +43,17 @@ class TimeGate {
 
   // Records that a stream of the driver's may have. 0: it is closed.
   uint32_t most_ahead() const;
-  // One more is due for idle streams.
+  // One more is due, and has been given.
   bool stalled() const { return without_end_ns_ > kStallNs; }
+  void NoteGivenForStall() { without_end_ns_ = 0; }
+  // The executor is lost, and with it all that it had.
+  void NoteLoss() { without_end_ns_ = 0; }
   // When to look again, or kNever.
   uint64_t opens_at_ns() const;
 
  private:
   Cap cap_;
-  bool yields_ = false;
+  bool below_ = false, yields_ = false;
   uint64_t without_end_ns_ = 0;  // of the client's time on the GPU, since a record ended
   double record_ns_ = 0;  // that a record takes, of late; 0: not known
 };

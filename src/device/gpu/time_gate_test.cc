@@ -96,9 +96,12 @@ TEST(TimeGate, ALimitChangesLive) {
 TEST(TimeGate, WhoYieldsIsGivenNothing) {
   TimeGate gate;
   gate.SetPercentage(100, 0);
+  gate.SetBelowNormal(true);
+  EXPECT_EQ(gate.most_ahead(), TimeGate::kLeastAhead) << "what is ahead of it cannot be held back";
   gate.SetYields(true);
   EXPECT_EQ(gate.most_ahead(), 0u);
   gate.SetYields(false);
+  gate.SetBelowNormal(false);
   EXPECT_EQ(gate.most_ahead(), TimeGate::kMostAhead);
 }
 
@@ -109,6 +112,9 @@ TEST(TimeGate, IsSaidToStallWhenNothingEndsForLong) {
   EXPECT_FALSE(gate.stalled());
   gate.Spend(kMs, 101 * kMs);
   EXPECT_TRUE(gate.stalled());
+  gate.NoteGivenForStall();
+  EXPECT_FALSE(gate.stalled()) << "one at a time";
+  gate.Spend(TimeGate::kStallNs + kMs, 200 * kMs);
   gate.NoteDone(1);
   EXPECT_FALSE(gate.stalled());
 }
