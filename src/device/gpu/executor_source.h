@@ -40,8 +40,7 @@ class ExecutorSource {
   // Thread-safe.
   Result<Window> NewWindow();
   // An executor that has it open. Waits until one has started, and is told of each before the driver opens the window
-  // in it, which may take long. Whoever
-  // waits and is told to stop fails at once. Thread-safe.
+  // in it, which may take long. Whoever waits and is told to stop fails at once. Thread-safe.
   using Expect = std::function<void(const std::shared_ptr<ExecutorLink>&)>;
   Result<std::shared_ptr<ExecutorLink>> Take(Window* window, const Expect& expect, const std::stop_token& stop);
 

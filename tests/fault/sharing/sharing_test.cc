@@ -41,6 +41,9 @@ struct Exchange {
   void Await(uint32_t wanted) {
     while (step.load() < wanted) std::this_thread::sleep_for(1ms);
   }
+  void AwaitDone(uint32_t wanted) {
+    while (done.load() < wanted) std::this_thread::sleep_for(1ms);
+  }
 };
 
 class Sharing : public testing::Test {
@@ -186,7 +189,7 @@ TEST_F(Sharing, WhatIsFreedStaysForWhoHasItOpenAndForNobodyElse) {
   Actor importer([&](ActorPage& page) {
     const CUdeviceptr memory = Opened(page, exchange_.memory);
     exchange_.step.store(1);
-    while (exchange_.done.load() < 1) std::this_thread::sleep_for(1ms);
+    exchange_.AwaitDone(1);
     Expect(page, "what the exporter has freed", memory, 1);
     WaitToLeave(page);
   });
@@ -329,7 +332,7 @@ TEST_F(Sharing, WhatAnOwnerDoesToTheFileOfItsMemoryHarmsNobody) {
   Actor importer([&](ActorPage& page) {
     const CUdeviceptr memory = Opened(page, exchange_.memory);
     exchange_.step.store(1);
-    while (exchange_.done.load() < 1) std::this_thread::sleep_for(1ms);
+    exchange_.AwaitDone(1);
     std::vector<uint32_t> found(kWords);
     Check(page, "cuMemcpyDtoH", cuMemcpyDtoH_v2(found.data(), memory, kBytes));
     Check(page, "cuMemsetD32", cuMemsetD32_v2(memory, 3, kWords));
