@@ -270,6 +270,7 @@ Status Server::Terminate(uint32_t client, int32_t status, std::function<void()> 
 }
 
 void Server::TerminateAll(int32_t status) {
+  for (const auto& [id, session] : sessions_) session->Abandon();  // before the reaper waits for the first of them
   while (!sessions_.empty()) Drop(sessions_.begin()->first, status);
 }
 

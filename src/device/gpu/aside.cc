@@ -7,7 +7,7 @@
 
 namespace tutti::device::gpu {
 
-Aside::~Aside() {
+void Aside::Stop() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;

@@ -15,8 +15,7 @@ namespace tutti::device::gpu {
 class Aside {
  public:
   Aside() = default;
-  // Drops what has not begun, and waits for what has.
-  ~Aside();
+  ~Aside() { Stop(); }
 
   // Once, before the first Post. Fails if the system has no room for a thread.
   Status Start();
@@ -24,6 +23,8 @@ class Aside {
   void Post(std::function<void()> work);
   // Waits until all that it has been given so far is done. Not on that thread.
   void Wait();
+  // Drops what has not begun, and waits for what has. Nothing more is run.
+  void Stop();
 
  private:
   void Run();

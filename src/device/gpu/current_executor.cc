@@ -1,11 +1,15 @@
 #include "device/gpu/current_executor.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "cuda/result.h"
 #include "os/pidfd.h"
 
 namespace tutti::device::gpu {
+
+using Clock = std::chrono::steady_clock;
 
 Result<std::shared_ptr<ExecutorLink>> CurrentExecutor::Current() {
   std::unique_lock lock(mutex_);
@@ -37,6 +41,7 @@ bool CurrentExecutor::Is(const ExecutorLink* which) {
 
 void CurrentExecutor::Expect(std::shared_ptr<ExecutorLink> executor) {
   std::lock_guard lock(mutex_);
+  End(&expected_);
   expected_ = std::move(executor);
   if (lost_) LoseLocked(*lost_);
 }
@@ -67,13 +72,16 @@ void CurrentExecutor::Lose(const ExecutorLink* which, const Error& why) {
 }
 
 void CurrentExecutor::LoseLocked(const Error& why) {
-  for (auto* const executor : {&expected_, &executor_}) {
-    if (*executor == nullptr) continue;
-    (*executor)->Kill();
-    ending_.push_back((*executor)->process());
-    executor->reset();
-  }
+  End(&expected_);
+  End(&executor_);
   if (!lost_) lost_ = why;
+}
+
+void CurrentExecutor::End(std::shared_ptr<ExecutorLink>* executor) {
+  if (*executor == nullptr) return;
+  (*executor)->Kill();
+  ending_.push_back((*executor)->process());
+  executor->reset();
 }
 
 void CurrentExecutor::AwaitEnd(int patience_ms) {
@@ -82,7 +90,11 @@ void CurrentExecutor::AwaitEnd(int patience_ms) {
     std::lock_guard lock(mutex_);
     ending.swap(ending_);
   }
-  for (const auto& process : ending) os::AwaitEnd(process->get(), patience_ms);
+  const auto deadline = Clock::now() + std::chrono::milliseconds(patience_ms);
+  for (const auto& process : ending) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    os::AwaitEnd(process->get(), std::max(static_cast<int>(left.count()), 0));
+  }
 }
 
 void CurrentExecutor::Await() {

@@ -26,7 +26,7 @@ class CurrentExecutor {
   // It is the one that is asked now. (Any other time it may be lost already.)
   bool Is(const ExecutorLink* which);
 
-  // It is being made ready: nobody asks it here yet, and Lose has it killed.
+  // It is being made ready: nobody asks it here yet, and Lose has it killed. One that was expected before is killed.
   void Expect(std::shared_ptr<ExecutorLink> executor);
   // The one that was expected has come.
   void Arrive();
@@ -34,8 +34,8 @@ class CurrentExecutor {
   void Lose(const Error& why);
   // The same, if `which` is still the one: others have come since.
   void Lose(const ExecutorLink* which, const Error& why);
-  // Waits until the processes of those that were lost have ended, and their driver has freed what they had; not for
-  // longer than that, since a process may hang in its driver.
+  // Waits until the processes of those that were lost, or expected in vain, have ended, and their driver has freed what
+  // they had; not for longer than that, since a process may hang in its driver.
   void AwaitEnd(int patience_ms);
   // There is none, and one is to come: as in the beginning.
   void Await();
@@ -43,6 +43,7 @@ class CurrentExecutor {
  private:
   Result<std::shared_ptr<ExecutorLink>> Current();
   void LoseLocked(const Error& why);
+  void End(std::shared_ptr<ExecutorLink>* executor);
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -38,7 +38,7 @@ Status GpuModules::CheckMemory(std::vector<module::MemoryRange>& memory) {
   return {};
 }
 
-Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image) {
+Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image, GpuMemory& memory) {
   uint32_t number = 0;
   {
     std::lock_guard lock(mutex_);
@@ -72,9 +72,16 @@ Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image) {
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
                 "the executor has described a module wrongly: " + info.error().text);
   }
+  const uint64_t bytes = BytesOf(info->memory);
+  if (const Status counted = memory.CountModule(bytes); !counted) {
+    (void)executor_->Ask({.kind = RequestKind::kUnloadModule, .module = number});
+    return std::unexpected(counted.error());
+  }
   std::lock_guard lock(mutex_);
-  if (!executor_->Is(reply.from.get()))  // what another one has loaded is forgotten, or will be
+  if (!executor_->Is(reply.from.get())) {  // what another one has loaded is forgotten, or has been
+    memory.ReleaseModule(bytes, false);
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor has ended as it loaded a module");
+  }
   for (const module::MemoryRange& range : info->memory) variables_.emplace(range.address, range.bytes);
   modules_.emplace(
       number, Module{.kernels = info->kernels, .memory = info->memory, .prepared = {}, .described = std::move(held)});
@@ -132,8 +139,8 @@ uint64_t GpuModules::Forget() {
   return bytes;
 }
 
-uint64_t GpuModules::BytesOf(std::span<const module::MemoryRange> memory) {
-  return std::accumulate(memory.begin(), memory.end(), uint64_t{0},
+uint64_t GpuModules::BytesOf(std::span<const module::MemoryRange> variables) {
+  return std::accumulate(variables.begin(), variables.end(), uint64_t{0},
                          [](uint64_t sum, const module::MemoryRange& range) { return sum + range.bytes; });
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "device/gpu/current_executor.h"
+#include "device/gpu/gpu_memory.h"
 #include "device/host_share.h"
 
 namespace tutti::device::gpu {
@@ -25,7 +26,8 @@ class GpuModules {
   // left out. Sorts them.
   static Status CheckMemory(std::vector<module::MemoryRange>& memory);
 
-  Result<Space::LoadedModule> Load(std::span<const uint8_t> image);
+  // Its variables are counted in `memory`; that they are no more is told to it by whoever unloads or forgets it.
+  Result<Space::LoadedModule> Load(std::span<const uint8_t> image, GpuMemory& memory);
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel);
   Result<uint32_t> BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
   struct Unloaded {
@@ -43,8 +45,6 @@ class GpuModules {
     uint32_t number = 0;  // in it
     uint32_t param_bytes = 0;
   };
-  // Of the module's variables.
-  static uint64_t BytesOf(std::span<const module::MemoryRange> memory);
   std::optional<Kernel> Find(uint32_t kernel) const;
   // Whether these bytes are a part of a module's variable.
   bool HasVariable(uint64_t address, uint64_t bytes) const;
@@ -56,6 +56,8 @@ class GpuModules {
     std::map<uint32_t, uint32_t> prepared;  // kernel -> its id
     HostHold described;
   };
+
+  static uint64_t BytesOf(std::span<const module::MemoryRange> variables);
 
   CurrentExecutor* const executor_;
   HostShare* const host_;

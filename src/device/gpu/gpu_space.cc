@@ -63,6 +63,7 @@ GpuSpace::GpuSpace(ExecutorSource* executors, ExecutorSource::Window window, Sin
 GpuSpace::~GpuSpace() {
   Abandon();
   pilot_->Remove(this);
+  aside_.Stop();  // which may still wait for one
   current_.AwaitEnd(kEndPatienceMs);  // until the driver has freed what the accounts give to others now
 }
 
@@ -79,6 +80,7 @@ void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
   dispatch_.Publish();
   has_work_.store(lent_.unfinished() != 0, std::memory_order_relaxed);
   busy_.store(ahead_ != 0 && executor_ != nullptr, std::memory_order_relaxed);
+  computes_.store(launches_ != 0 && executor_ != nullptr, std::memory_order_relaxed);
   opens_at_ns_.store(held_ != 0 ? gate_.opens_at_ns() : kNever, std::memory_order_relaxed);
   if (!engine_.has_wakes() && !engine_.has_released()) return lock->unlock();
   const Wakes wakes = engine_.TakeWakes();
@@ -196,12 +198,7 @@ Status GpuSpace::EndConditional(uint32_t, uint64_t, bool) { return tutti::Fail(k
 
 Result<Space::LoadedModule> GpuSpace::LoadModule(uint32_t device, std::span<const uint8_t> image) {
   if (device != 0) return tutti::Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
-  TUTTI_ASSIGN(LoadedModule loaded, modules_.Load(image));
-  if (const Status counted = memory_->CountModule(GpuModules::BytesOf(loaded.info.memory)); !counted) {
-    (void)modules_.Unload(loaded.id);
-    return std::unexpected(counted.error());
-  }
-  return loaded;
+  return modules_.Load(image, *memory_);
 }
 
 Result<PreparedKernel> GpuSpace::Prepare(uint32_t module, uint32_t kernel, const uint32_t*) {
@@ -259,18 +256,17 @@ uint64_t GpuSpace::PiecesOf(int32_t limit) const {
 void GpuSpace::SetLimits(const Limits& limits) {
   memory_->SetLimit(LimitOf(limits));
   kernel_limit_ns_.store(limits.kernel_ns, std::memory_order_relaxed);
-  below_normal_.store(limits.priority > 0, std::memory_order_relaxed);
   std::unique_lock lock(mutex_);
   gate_.SetPercentage(limits.active_thread_percentage, NowNs());
   gate_.SetBelowNormal(limits.priority > 0);
+  gate_.SetKernelLimit(limits.kernel_ns);
   UnlockAndRunDeferred(&lock);
   pilot_->Look();
 }
 
 void GpuSpace::LetPrecede(bool normal_has_work) {
   const bool yields = normal_has_work && is_below_normal();
-  if (yields_.load(std::memory_order_relaxed) == yields) return;
-  yields_.store(yields, std::memory_order_relaxed);
+  if (gate_.yields() == yields) return;
   std::unique_lock lock(mutex_);
   gate_.SetYields(yields);
   if (executor_ != nullptr) GiveWhatIsHeld();
@@ -279,7 +275,7 @@ void GpuSpace::LetPrecede(bool normal_has_work) {
 
 // --- what is done, and how it ends
 
-bool GpuSpace::Harvest(uint64_t now_ns) {
+bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
   std::unique_lock lock(mutex_);
   if (executor_ == nullptr || (lent_.unfinished() == 0 && !dispatch_.waits())) return false;
   if (const auto failure = executor_->Failure()) {
@@ -299,6 +295,7 @@ bool GpuSpace::Harvest(uint64_t now_ns) {
     ended += done.value_or(lent.done) - lent.done;
     lent.done = done.value_or(lent.done);
   }
+  if (ended != 0 && ended == ahead_) Charge(NowNs(), computing);  // it may have begun since the last time
   ahead_ -= ended;
   gate_.NoteDone(ended);
   gate_.Look(now_ns);
@@ -340,28 +337,35 @@ void GpuSpace::LookForEndLocked() {
   LoseExecutor(*failure);
 }
 
-void GpuSpace::CountTime(uint64_t passed_ns, uint64_t sharing, uint64_t now_ns) {
+void GpuSpace::CountTime(uint64_t now_ns, uint64_t computing) {
+  std::unique_lock lock(mutex_);
+  if (executor_ == nullptr || ahead_ == 0) return;
+  Charge(now_ns, computing);
+  LookForEndlessKernel();
+  UnlockAndRunDeferred(&lock);
+}
+
+// Programs whose kernels are on the GPU at the same time take turns, by and large equal ones.
+void GpuSpace::Charge(uint64_t now_ns, uint64_t computing) {
+  const uint64_t passed_ns = now_ns - std::min(now_ns, charged_until_ns_);
+  charged_until_ns_ = std::max(now_ns, charged_until_ns_);
+  if (launches_ == 0) return;
   const auto sms =
       static_cast<uint64_t>(executors_->device().attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]);
-  counters_.Add(metrics::Counter::device_ns, passed_ns * sms / sharing);
-  {
-    std::lock_guard lock(mutex_);
-    if (gate_.Spend(passed_ns / sharing, now_ns)) counters_.Add(metrics::Counter::throttles);
-  }
-  if (kernel_limit_ns_.load(std::memory_order_relaxed) != 0) LookForEndlessKernel(passed_ns / sharing);
+  counters_.Add(metrics::Counter::device_ns, passed_ns * sms / computing);
+  without_progress_ns_ += passed_ns / computing;
+  if (gate_.Spend(passed_ns / computing, now_ns)) counters_.Add(metrics::Counter::throttles);
 }
 
 // A driver does not say when a kernel begins, so what is limited is the time on the GPU without any progress.
-void GpuSpace::LookForEndlessKernel(uint64_t passed_ns) {
+void GpuSpace::LookForEndlessKernel() {
+  if (launches_ == 0) without_progress_ns_ = 0;
   const uint64_t limit_ns = kernel_limit_ns_.load(std::memory_order_relaxed);
-  std::unique_lock lock(mutex_);
-  without_progress_ns_ = launches_ == 0 ? 0 : without_progress_ns_ + passed_ns;
-  if (executor_ == nullptr || without_progress_ns_ <= limit_ns) return;
+  if (limit_ns == 0 || without_progress_ns_ <= limit_ns) return;
   constexpr uint64_t kNsPerMs = 1'000'000;
   counters_.Add(metrics::Counter::time_limit_hits);
   LoseExecutor({.code = cuda::CUDA_ERROR_LAUNCH_TIMEOUT,
                 .text = fmt::format("a kernel ran for longer than the limit of {} ms", limit_ns / kNsPerMs)});
-  UnlockAndRunDeferred(&lock);
 }
 
 bool GpuSpace::TakeTexts() {
@@ -421,7 +425,8 @@ void GpuSpace::FailLocked(const Error& error) {
   engine_.Drain(0);
 }
 
-// An executor that is lost, or that does not come to an end, is replaced.
+// An executor that is lost, or that does not come to an end, is replaced. So is one for which something is held back:
+// nobody waits until the client's limits let it begin.
 void GpuSpace::Reset(uint32_t device) {
   if (device != 0) return;
   constexpr uint64_t kPatienceNs = 20'000'000'000;
@@ -432,7 +437,7 @@ void GpuSpace::Reset(uint32_t device) {
     std::unique_lock lock(mutex_);
     if (first && error_ == 0) error_ = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED;  // nothing new begins
     if (first) engine_.Drain(0);
-    if (NowNs() - since_ns > kPatienceNs && lent_.unfinished() != 0)
+    if (held_ != 0 || (NowNs() - since_ns > kPatienceNs && lent_.unfinished() != 0))
       LoseExecutor({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's kernels do not end"});
     const bool over = lost_ || lent_.unfinished() == 0;
     lost = lost_;

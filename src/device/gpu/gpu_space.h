@@ -89,21 +89,23 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   metrics::ClientCounters& counters(uint32_t) override { return counters_; }
 
   // For the pilot. Completes what is done, and fails the Space if its executor has; true if there was something.
-  bool Harvest(uint64_t now_ns);
+  bool Harvest(uint64_t now_ns, uint64_t computing);
   // The pilot's, too. Whether the client waits for anything, and for how long it has.
   bool has_work() const { return has_work_.load(std::memory_order_relaxed); }
   void CountWanted(uint64_t passed_ns) { counters_.Add(metrics::Counter::wanted_ns, passed_ns); }
   // Whether the executor has been given something that is not done.
   bool busy() const { return busy_.load(std::memory_order_relaxed); }
-  // For so long it has been, beside others, `sharing` with it.
-  void CountTime(uint64_t passed_ns, uint64_t sharing, uint64_t now_ns);
+  // Of which some are kernels: they take turns with those of others. Copies do not.
+  bool computes() const { return computes_.load(std::memory_order_relaxed); }
+  // Counts the time that its work has had until now, where so many compute, at least one.
+  void CountTime(uint64_t now_ns, uint64_t computing);
   // The executor's process may have ended: a look that costs a system call.
   void LookForEnd();
   // The pilot is about to sleep: the executor is to wake it, by what becomes readable; -1 if there is none.
   int AwaitWake();
   // When it may be given more, if it waits for that time alone, or kNever.
   uint64_t opens_at_ns() const { return opens_at_ns_.load(std::memory_order_relaxed); }
-  bool is_below_normal() const { return below_normal_.load(std::memory_order_relaxed); }
+  bool is_below_normal() const { return gate_.below_normal(); }
   // Whether clients of normal priority have work on the GPU now: those below wait.
   void LetPrecede(bool normal_has_work);
   // It is readable.
@@ -134,7 +136,9 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   bool GiveWhatIsHeld();
   // Hands on what kernels have printed; false if the executor says what cannot be.
   bool TakeTexts();
-  void LookForEndlessKernel(uint64_t passed_ns);
+  // With the lock, where the executor has something.
+  void Charge(uint64_t now_ns, uint64_t computing);
+  void LookForEndlessKernel();
   void FailLocked(const Error& error);
   void AcquireExecutor(bool first);
   void LookForEndLocked();
@@ -145,8 +149,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
 
   const std::shared_ptr<const void> place_;  // first: given back last
   metrics::ClientCounters counters_;
-  std::atomic<bool> has_work_{false}, busy_{false};
-  std::atomic<bool> below_normal_{false}, yields_{false};
+  std::atomic<bool> has_work_{false}, busy_{false}, computes_{false};
   std::atomic<uint64_t> opens_at_ns_{kNever};
   std::atomic<uint64_t> kernel_limit_ns_{0};  // 0: none
   Sink* const sink_;
@@ -167,6 +170,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   uint64_t held_ = 0;  // records in all of them
   uint64_t ahead_ = 0;  // records given, not done
   uint64_t launches_ = 0;  // of these
+  uint64_t charged_until_ns_ = 0;  // for their time
   uint32_t vain_wakes_ = 0;  // by the executor, since something was done
   uint64_t without_progress_ns_ = 0;  // of time on the GPU, with a launch
   std::shared_ptr<ExecutorLink> executor_;  // null: has not come yet, or is lost

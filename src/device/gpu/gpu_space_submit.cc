@@ -210,8 +210,7 @@ void GpuSpace::NotePoint(const Stream& stream) {
 bool GpuSpace::MayGive(const LentStreams::Lent& lent, const LentStreams::Held& record) const {
   if (record.kind == LentStreams::Held::Kind::kPoint) return true;
   const uint64_t ahead = lent.given - lent.done;
-  // What a client has begun ends, whatever its limits, when it has failed.
-  const bool limited = record.kind == LentStreams::Held::Kind::kWork && error_ == 0;
+  const bool limited = record.kind == LentStreams::Held::Kind::kWork;
   const uint32_t most = limited ? gate_.most_ahead() : TimeGate::kMostAhead;
   if (ahead >= most && !(most == 0 && ahead == 0 && ahead_ != 0 && gate_.stalled())) return false;
   return record.kind != LentStreams::Held::Kind::kWait || lent_.all()[record.other]->given >= record.other_sequence;
@@ -230,14 +229,14 @@ void GpuSpace::GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record)
     dispatch_.Add(head, executor::PointDispatch{});
     return;
   }
-  if (gate_.stalled()) gate_.NoteGivenForStall();
   lent.given = record.sequence;
-  ++ahead_;
+  if (++ahead_ == 1) charged_until_ns_ = NowNs();
   if (record.kind == LentStreams::Held::Kind::kWait) {
     head.kind = DispatchKind::kWait;
     dispatch_.Add(head, executor::WaitDispatch{.other_stream = record.other, .other_sequence = record.other_sequence});
     return;
   }
+  if (gate_.most_ahead() == 0) gate_.NoteGivenWhileClosed();
   const GpuOperation& work = *record.work;
   switch (work.work) {
     case GpuOperation::Work::kLaunch:

@@ -310,15 +310,48 @@ TEST_F(GpuSpaceTest, WhatALimitOfTheContextTakesCounts) {
   EXPECT_TRUE(client.sink().faults().empty());
 }
 
-TEST_F(GpuSpaceTest, TheTimeWithWorkOnTheGpuCounts) {
-  Served served = Serve(), idle = Serve();
-  ASSERT_TRUE(Computes(*served.client));
-  ASSERT_TRUE(idle.client->Synchronize(1));
-  const metrics::ClientCounters& counters = served.client->space().counters(0);
-  const uint64_t wanted = counters.Get(metrics::Counter::wanted_ns);
-  EXPECT_GT(wanted, 0u);
-  EXPECT_EQ(counters.Get(metrics::Counter::device_ns), 2 * wanted) << "of two SMs, which nobody else had";
-  EXPECT_EQ(idle.client->space().counters(0).Get(metrics::Counter::device_ns), 0u);
+TEST_F(GpuSpaceTest, TheTimeOfKernelsOnTheGpuCounts) {
+  Served served = Serve(), copies = Serve();
+  const auto counted = [](const Served& of, metrics::Counter counter) {
+    return of.client->space().counters(0).Get(counter);
+  };
+  const uint64_t word = served.client->Allocate(sizeof(uint64_t));
+  served.client->Launch(1, served.client->Kernel(cts::kAwait), 1, 1, {word, 0, 0, 0});
+  while (counted(served, metrics::Counter::wanted_ns) < 20'000'000) std::this_thread::yield();
+  while (counted(copies, metrics::Counter::wanted_ns) == 0)
+    copies.client->Write(copies.address, std::vector<uint8_t>(kMiB));
+  served.client->CreateStream(2);
+  served.client->Launch(2, served.client->Kernel(cts::kAdd), 1, 1, {word, 1, 0, 0});
+  ASSERT_TRUE(served.client->Synchronize(1));
+  EXPECT_GT(counted(served, metrics::Counter::device_ns), 20'000'000u) << "of two SMs, which nobody else had";
+  EXPECT_EQ(counted(copies, metrics::Counter::device_ns), 0u) << "copies take no SM";
+}
+
+TEST_F(GpuSpaceTest, KernelsTooShortForALookCountAsLongOnes) {
+  Served served = Serve();
+  const auto counted = [&] { return served.client->space().counters(0).Get(metrics::Counter::device_ns); };
+  const uint64_t counter = served.client->Allocate(sizeof(uint32_t));
+  const uint32_t add = served.client->Kernel(cts::kAdd);
+  for (int i = 0; i < 100; ++i) {
+    const uint64_t before = counted();
+    served.client->Launch(1, add, 1, 1, {counter, 1, 0, 0});
+    ASSERT_TRUE(served.client->Synchronize(1));
+    ASSERT_GT(counted(), before) << i;
+  }
+}
+
+TEST_F(GpuSpaceTest, AResetDoesNotWaitForWhatALimitHoldsBack) {
+  Served served = Serve();
+  Client& client = *served.client;
+  client.space().SetLimits({.active_thread_percentage = 0.1});
+  const uint32_t add = client.Kernel(cts::kAdd);
+  for (int i = 0; i < 2000; ++i) client.Launch(1, add, 64, 64, {served.address, 1, 0, 0});
+  const auto since = std::chrono::steady_clock::now();
+  client.space().Reset(0);
+  EXPECT_LT(std::chrono::steady_clock::now() - since, std::chrono::seconds(15)) << "patience with what runs: 20 s";
+  EXPECT_TRUE(client.Synchronize(1));
+  client.space().SetLimits({});
+  EXPECT_TRUE(Computes(client));
 }
 
 TEST_F(GpuSpaceTest, APercentageIsThatPartOfTheTime) {

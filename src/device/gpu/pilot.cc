@@ -83,21 +83,21 @@ void Pilot::Run() {
 bool Pilot::Harvest(uint64_t now_ns) {
   std::lock_guard lock(mutex_);
   bool found = false;
-  for (GpuSpace* const space : spaces_) found |= space->Harvest(now_ns);
+  for (GpuSpace* const space : spaces_) found |= space->Harvest(now_ns, computing_);
   return found;
 }
 
-// Since the last time. Programs that have work on the GPU at the same time take turns, by and large equal ones.
+// Since the last time.
 void Pilot::CountTime(uint64_t now_ns) {
   const uint64_t passed_ns = now_ns - std::exchange(counted_ns_, now_ns);
   std::lock_guard lock(mutex_);
-  // At least one: a Space whose executor comes at this moment may be busy by the time that it is charged.
-  const auto busy = std::max<uint64_t>(static_cast<uint64_t>(std::ranges::count_if(spaces_, &GpuSpace::busy)), 1);
+  // At least one: a Space may begin to compute before it is charged.
+  computing_ = std::max<uint64_t>(static_cast<uint64_t>(std::ranges::count_if(spaces_, &GpuSpace::computes)), 1);
   bool normal = false;
   for (GpuSpace* const space : spaces_) {
     if (space->has_work()) space->CountWanted(passed_ns);
     if (!space->busy()) continue;
-    space->CountTime(passed_ns, busy, now_ns);
+    space->CountTime(now_ns, computing_);
     normal |= !space->is_below_normal();
   }
   for (GpuSpace* const space : spaces_) space->LetPrecede(normal);

@@ -44,6 +44,7 @@ class Pilot {
   std::mutex mutex_;
   std::vector<GpuSpace*> spaces_;
   uint64_t counted_ns_ = 0;  // the pilot's: up to when
+  uint64_t computing_ = 1;  // Spaces, then
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

@@ -8,6 +8,7 @@ namespace tutti::device::gpu {
 
 bool TimeGate::Spend(uint64_t ran_ns, uint64_t now_ns) {
   without_end_ns_ += ran_ns;
+  stalled_ns_ += ran_ns;
   const bool was_throttled = cap_.throttled();
   return cap_.Spend(ran_ns, now_ns) && !was_throttled;
 }
@@ -17,7 +18,11 @@ void TimeGate::NoteDone(uint64_t records) {
   constexpr double kNewest = 1.0 / 8;
   const double each_ns = static_cast<double>(without_end_ns_) / static_cast<double>(records);
   record_ns_ = record_ns_ == 0 ? each_ns : record_ns_ + (each_ns - record_ns_) * kNewest;
-  without_end_ns_ = 0;
+  stalled_ns_ = without_end_ns_ = 0;
+}
+
+void TimeGate::SetKernelLimit(uint64_t limit_ns) {
+  stall_ns_ = limit_ns == 0 ? kStallNs : std::min(kStallNs, limit_ns / 2);
 }
 
 void TimeGate::Look(uint64_t now_ns) {
@@ -25,7 +30,7 @@ void TimeGate::Look(uint64_t now_ns) {
 }
 
 uint32_t TimeGate::most_ahead() const {
-  if (yields_ || cap_.throttled()) return 0;
+  if (yields() || cap_.throttled()) return 0;
   if (!limited()) return kMostAhead;
   if (record_ns_ == 0) return kLeastAhead;
   return static_cast<uint32_t>(std::clamp<double>(kAheadNs / record_ns_, kLeastAhead, kMostAhead));

@@ -8,9 +8,10 @@
 //
 // A kernel may wait for one that its client has launched behind it, in another stream. So where the client's work has
 // the GPU for long without any of it ending, one of the driver's streams that are idle is given one record more,
-// whatever the limits, and so on. Guarded by the Space's lock.
+// whatever the limits, and so on. Guarded by the Space's lock, but where it says so.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "device/common/cap.h"
@@ -22,15 +23,20 @@ class TimeGate {
   static constexpr uint32_t kMostAhead = 512;  // records: half of what fills a stream of the driver's
   static constexpr uint32_t kLeastAhead = 2;  // so that the GPU need not wait for us between two kernels
   static constexpr uint64_t kAheadNs = 1'000'000;  // of work, where there is a limit
-  static constexpr uint64_t kStallNs = 50'000'000;
+  static constexpr uint64_t kStallNs = 50'000'000;  // half of the kernel limit, where that is less
 
   // Above 0, at most 100: no limit.
   void SetPercentage(double percentage, uint64_t now_ns) { cap_.Change(percentage / 100, 1, now_ns); }
   // Others may precede the client, and so little is ahead of it. While they do it is given nothing.
-  void SetBelowNormal(bool below) { below_ = below; }
-  void SetYields(bool yields) { yields_ = yields; }
+  void SetBelowNormal(bool below) { below_.store(below, std::memory_order_relaxed); }
+  void SetYields(bool yields) { yields_.store(yields, std::memory_order_relaxed); }
+  // On any thread.
+  bool below_normal() const { return below_.load(std::memory_order_relaxed); }
+  bool yields() const { return yields_.load(std::memory_order_relaxed); }
+  // Of the client's time on the GPU in which nothing ends; 0: none. That is less where one kernel waits for another.
+  void SetKernelLimit(uint64_t limit_ns);
   // It may be closed at times.
-  bool limited() const { return cap_.limits_time() || below_; }
+  bool limited() const { return cap_.limits_time() || below_normal(); }
 
   // The client has work after idling.
   void WorkCame(uint64_t now_ns) { cap_.WorkCame(now_ns); }
@@ -43,18 +49,20 @@ class TimeGate {
 
   // Records that a stream of the driver's may have. 0: it is closed.
   uint32_t most_ahead() const;
-  // One more is due, and has been given.
-  bool stalled() const { return without_end_ns_ > kStallNs; }
-  void NoteGivenForStall() { without_end_ns_ = 0; }
+  // Nothing ends: one more is due, although it is closed.
+  bool stalled() const { return stalled_ns_ > stall_ns_; }
+  void NoteGivenWhileClosed() { stalled_ns_ = 0; }
   // The executor is lost, and with it all that it had.
-  void NoteLoss() { without_end_ns_ = 0; }
+  void NoteLoss() { stalled_ns_ = without_end_ns_ = 0; }
   // When to look again, or kNever.
   uint64_t opens_at_ns() const;
 
  private:
   Cap cap_;
-  bool below_ = false, yields_ = false;
+  std::atomic<bool> below_{false}, yields_{false};
   uint64_t without_end_ns_ = 0;  // of the client's time on the GPU, since a record ended
+  uint64_t stalled_ns_ = 0;  // the same, or since one was given although it was closed
+  uint64_t stall_ns_ = kStallNs;
   double record_ns_ = 0;  // that a record takes, of late; 0: not known
 };
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -27,7 +28,7 @@ struct Hungry {
 };
 
 // What each has of the time between one second and eleven. As the pilot does, it looks every 20 us.
-std::vector<double> PercentOf(std::vector<Hungry>& clients) {
+std::vector<double> PercentOf(std::span<Hungry> clients) {
   constexpr uint64_t kStepNs = 20 * kUs, kFromNs = 1000 * kMs, kToNs = 11'000 * kMs;
   for (uint64_t now_ns = kStepNs; now_ns <= kToNs; now_ns += kStepNs) {
     const auto busy = std::ranges::count_if(clients, [](const Hungry& client) { return client.ahead != 0; });
@@ -55,9 +56,9 @@ std::vector<double> PercentOf(std::vector<Hungry>& clients) {
 
 TEST(TimeGate, APercentageHoldsForKernelsOfAnyLength) {
   for (const uint64_t kernel_ns : {40 * kUs, 700 * kUs, 30 * kMs}) {
-    std::vector<Hungry> alone(1, Hungry(20, kernel_ns));
+    Hungry alone[] = {Hungry(20, kernel_ns)};
     EXPECT_NEAR(PercentOf(alone)[0], 20, 0.4) << kernel_ns;
-    std::vector<Hungry> both = {Hungry(30, kernel_ns), Hungry(70, kernel_ns)};
+    Hungry both[] = {Hungry(30, kernel_ns), Hungry(70, kernel_ns)};
     const auto percent = PercentOf(both);
     EXPECT_NEAR(percent[0], 30, 0.6) << kernel_ns;
     EXPECT_NEAR(percent[1], 70, 1.4) << kernel_ns;
@@ -65,14 +66,14 @@ TEST(TimeGate, APercentageHoldsForKernelsOfAnyLength) {
 }
 
 TEST(TimeGate, OnesRestIsTheOthers) {
-  std::vector<Hungry> clients = {Hungry(20, kMs), Hungry(100, kMs)};
+  Hungry clients[] = {Hungry(20, kMs), Hungry(100, kMs)};
   const auto percent = PercentOf(clients);
   EXPECT_NEAR(percent[0], 20, 0.4);
   EXPECT_NEAR(percent[1], 80, 0.4);
 }
 
 TEST(TimeGate, LittleIsAheadOfWhoHasALimitAndMuchOfWhoHasNone) {
-  std::vector<Hungry> clients = {Hungry(50, 100 * kUs), Hungry(50, 10 * kMs), Hungry(100, kMs)};
+  Hungry clients[] = {Hungry(50, 100 * kUs), Hungry(50, 10 * kMs), Hungry(100, kMs)};
   PercentOf(clients);
   EXPECT_LE(clients[0].most_ahead, 2 * TimeGate::kAheadNs / (100 * kUs)) << "beside two others a kernel takes longer";
   EXPECT_EQ(clients[1].most_ahead, TimeGate::kLeastAhead);
@@ -112,11 +113,34 @@ TEST(TimeGate, IsSaidToStallWhenNothingEndsForLong) {
   EXPECT_FALSE(gate.stalled());
   gate.Spend(kMs, 101 * kMs);
   EXPECT_TRUE(gate.stalled());
-  gate.NoteGivenForStall();
+  gate.NoteGivenWhileClosed();
   EXPECT_FALSE(gate.stalled()) << "one at a time";
   gate.Spend(TimeGate::kStallNs + kMs, 200 * kMs);
   gate.NoteDone(1);
   EXPECT_FALSE(gate.stalled());
+}
+
+TEST(TimeGate, IsSaidToStallBeforeAKernelLimitEndsTheProgram) {
+  TimeGate gate;
+  gate.SetPercentage(10, 0);
+  gate.SetKernelLimit(20 * kMs);
+  gate.Spend(11 * kMs, 100 * kMs);
+  EXPECT_TRUE(gate.stalled());
+  gate.NoteGivenWhileClosed();
+  gate.SetKernelLimit(0);
+  gate.Spend(11 * kMs, 200 * kMs);
+  EXPECT_FALSE(gate.stalled());
+}
+
+TEST(TimeGate, WhatIsGivenWhileClosedMakesNoRecordShorter) {
+  TimeGate gate;
+  gate.SetPercentage(10, 0);
+  gate.Spend(100 * kMs, 100 * kMs);
+  gate.NoteGivenWhileClosed();
+  gate.Spend(100 * kUs, 101 * kMs);
+  gate.NoteDone(1);
+  gate.Look(10'000 * kMs);
+  EXPECT_EQ(gate.most_ahead(), TimeGate::kLeastAhead) << "it has taken 100 ms";
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ void Scheduler::AdjustParts(uint64_t now_ns) {
   for (SmState& sm : sm_states_) {
     if (sm.group == nullptr || now_ns <= sm.group_since_ns) continue;
     sm.group->part.Spend(now_ns - sm.group_since_ns, now_ns);
-    sm.group_counted_ns += now_ns - sm.group_since_ns;
+    if (sm.group->part.limits_time()) sm.group_counted_ns += now_ns - sm.group_since_ns;
     sm.group_since_ns = now_ns;
   }
   // Those that have become empty go, but for what SMs still run.

@@ -236,6 +236,20 @@ TEST_F(PartTest, CountsNothingThatABlockRanAlone) {
       << "the three seconds before were nobody else's";
 }
 
+// What was not charged is not given back.
+TEST_F(PartTest, IsNoLargerByWhatABlockDidNotRunAlone) {
+  Client client(&scheduler_);
+  client.Submit();
+  const uint64_t since_ns = peers_clock_ns;
+  ASSERT_TRUE(Take(0));
+  for (int i = 0; i < 300; ++i) scheduler_.Tick(peers_clock_ns += 10 * kMsNs);
+  peers_.others = {{.weight = 300, .sms = 2, .region = kBoth, .server = 1}};
+  scheduler_.Tick(peers_clock_ns += 10 * kMsNs);
+  scheduler_.Finish(scheduler_.sm(0), chunks_[0],
+                    {.finished = 1, .end_ns = peers_clock_ns, .stolen_ns = peers_clock_ns - since_ns});
+  EXPECT_LE(RunFor(40 * kMsNs), 24 * kMsNs) << "half an SM is its own";
+}
+
 // As if it had had a core all the time, until it says that others had it.
 TEST_F(PartTest, IsNotUsedUpByABlockWhoseCoreOthersHave) {
   Client client(&scheduler_);
