@@ -1,8 +1,8 @@
 #include "ipc/spin.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+
+#include "os/cores.h"
 
 namespace tutti::ipc {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 constinit std::atomic<uint32_t> spinners{0};
 
 uint32_t MostSpinners() {
-  static const uint32_t most = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN) / 2));
+  static const uint32_t most = std::max(1u, os::CoresOfThisProcess() / 2);
   return most;
 }
 

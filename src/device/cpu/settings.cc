@@ -1,7 +1,6 @@
 #include "device/cpu/settings.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <charconv>
@@ -71,13 +70,6 @@ Status SetComputeCapability(CpuSettings& settings) {
 }
 
 }  // namespace
-
-uint32_t CoresOfThisProcess() {
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  const int count = CPU_COUNT(&cores);
-  return count < 1 ? 1 : static_cast<uint32_t>(count);
-}
 
 std::optional<uint64_t> ParseBytes(std::string_view text) {
   uint64_t value = 0;

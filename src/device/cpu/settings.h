@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "os/cores.h"
 
 namespace tutti::device::cpu {
-
-uint32_t CoresOfThisProcess();  // in its affinity mask
 
 struct CpuSettings {
   uint32_t devices = 1;       // TUTTI_CPU_DEVICES
@@ -18,7 +17,7 @@ struct CpuSettings {
   uint32_t sms = 1;           // TUTTI_CPU_SMS: per device; default: cores in the affinity mask
   // TUTTI_CPU_SM_GROUP: green contexts and partitions get SMs in multiples of it, as on a GPU (8 since Hopper)
   uint32_t sm_group = 1;
-  uint32_t cores = CoresOfThisProcess();  // that the SMs' threads share
+  uint32_t cores = os::CoresOfThisProcess();  // that the SMs' threads share
   uint64_t memory_bytes = 0;  // TUTTI_CPU_MEMORY: per device; default: half of what this process can have
   // Of pinned and staging memory, constants and images of modules (device/host_share.h). ~0: no limit.
   uint64_t host_bytes = ~0ull;  // TUTTI_CPU_HOST_MEMORY: of all clients; default: what devices and server leave

@@ -1,0 +1,11 @@
+// The processor's cores.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::os {
+
+// In this process's affinity mask; 1 if the system does not say. One system call, where sysconf reads files.
+uint32_t CoresOfThisProcess();
+
+}  // namespace tutti::os
