@@ -148,6 +148,7 @@ class Space {
 
   // Its window: the addresses, which are the client's, and the memory file of the parts that the client maps there,
   // borrowed.
+  virtual const wire::WindowShape& window() const = 0;
   virtual uint64_t window_base() const = 0;
   virtual int window_fd() const = 0;
   // Where this process has these bytes of the part that clients reach; null if they do not lie in it.
@@ -277,8 +278,6 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual std::span<const wire::DeviceInfo> devices() const = 0;
-  // Of every client's window.
-  virtual const wire::WindowShape& window() const = 0;
   // Of the memory in use on a device. Thread-safe.
   virtual MemoryAccount& memory(uint32_t device) = 0;
 

@@ -68,6 +68,7 @@ Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services
   auto space = services.backend->CreateSpace(session->limits_, session->sink_.get(), Label(session->info_));
   if (!space) return space.error().code != 0 ? std::unexpected(space.error()) : OutOfResources(space.error());
   session->space_ = std::move(*space);
+  session->channel_->header.window = session->space_->window();
   session->channel_->header.window_base = session->space_->window_base();
   return session;
 }
@@ -113,7 +114,6 @@ void Session::FillChannel() {
   header.protocol_version = wire::kProtocolVersion;
   header.device_count = static_cast<uint32_t>(devices.size());
   header.client_id = info_.id;
-  header.window = services_.backend->window();
   header.server_pid = static_cast<uint32_t>(getpid());
   header.shared_server = services_.shared_server ? 1 : 0;
   for (uint32_t device = 0; device < devices.size(); ++device) {

@@ -29,6 +29,14 @@ struct WindowShape {
   // What clients and server must not touch themselves.
   uint64_t unreached_begin() const { return device_part_reachable ? reserved_begin() : host_bytes; }
   uint64_t unreached_end() const { return device_part_reachable ? constants_begin() : bytes; }
+  // All parts, so much smaller.
+  WindowShape Over(uint64_t divisor) const {
+    WindowShape smaller = *this;
+    for (uint64_t WindowShape::* const part :
+         {&WindowShape::bytes, &WindowShape::host_bytes, &WindowShape::device_bytes, &WindowShape::reserved_bytes})
+      smaller.*part /= divisor;
+    return smaller;
+  }
   // Its parts fit into it.
   bool IsSound() const {
     return host_bytes <= bytes && device_bytes <= bytes - host_bytes &&

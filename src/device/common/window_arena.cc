@@ -8,7 +8,6 @@
 
 #include "base/checked.h"
 #include "cuda/result.h"
-#include "wire/limits.h"
 
 namespace tutti::device {
 
@@ -23,9 +22,9 @@ Window::~Window() {
   if (give_back_) give_back_();
 }
 
-WindowArena::WindowArena(uint64_t window_bytes) : window_bytes_(window_bytes), state_(new State) {
-  const uint64_t first = AlignUp(wire::kWindowArenaBase, window_bytes);
-  state_->taken.resize((wire::kWindowArenaEnd - first) / window_bytes);
+WindowArena::WindowArena(uint64_t window_bytes, uint64_t begin, uint64_t end)
+    : window_bytes_(window_bytes), first_(AlignUp(begin, window_bytes)), state_(new State) {
+  state_->taken.resize(first_ < end ? (end - first_) / window_bytes : 0);
 }
 
 WindowArena::~WindowArena() { delete state_; }
@@ -39,8 +38,7 @@ Result<Window> WindowArena::Create() {
     const size_t slot = (state_->next + i) % state_->taken.size();
     if (state_->taken[slot]) continue;
     // A library may have mapped something there; the slot then stays unused.
-    auto mapping = os::Mapping::SharedAt(AlignUp(wire::kWindowArenaBase, window_bytes_) + slot * window_bytes_,
-                                         fd.get(), window_bytes_);
+    auto mapping = os::Mapping::SharedAt(first_ + slot * window_bytes_, fd.get(), window_bytes_);
     if (!mapping && mapping.error().code == EEXIST) continue;
     if (!mapping) return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED, mapping.error().text);
     state_->taken[slot] = true;

@@ -1,4 +1,4 @@
-// Windows that are one memory file each: equal slots of the arena (wire/limits.h). A window has the same addresses in
+// Windows that are one memory file each: equal slots of a part of the address space. A window has the same addresses in
 // the client and in the server.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "os/fd.h"
 #include "os/memory.h"
+#include "wire/limits.h"
 
 namespace tutti::device {
 
@@ -50,7 +51,9 @@ class Window {
 // Thread-safe. Outlives its windows.
 class WindowArena {
  public:
-  explicit WindowArena(uint64_t window_bytes);
+  // Within those addresses: all that windows are cut from (wire/limits.h), or a part of that.
+  explicit WindowArena(uint64_t window_bytes, uint64_t begin = wire::kWindowArenaBase,
+                       uint64_t end = wire::kWindowArenaEnd);
   ~WindowArena();
   WindowArena(const WindowArena&) = delete;
 
@@ -61,7 +64,7 @@ class WindowArena {
 
  private:
   struct State;
-  uint64_t window_bytes_;
+  const uint64_t window_bytes_, first_;
   State* state_;
 };
 

@@ -29,8 +29,9 @@ class CpuBackend final : public Backend {
  public:
   CpuBackend(const CpuSettings& settings, std::shared_ptr<CodeSource> source)
       : source_(std::move(source)),
-        window_(WindowOf(settings)),
-        windows_(window_.bytes),
+        plan_(PlanWindows(WindowOf(settings))),
+        windows_(plan_.window.bytes, wire::kWindowArenaBase, plan_.smaller_begin),
+        smaller_(plan_.smaller.bytes, plan_.smaller_begin, wire::kWindowArenaEnd),
         host_(settings.host_bytes),
         client_host_bytes_(settings.client_host_bytes),
         loaded_kernels_(settings.loaded_kernels),
@@ -62,16 +63,19 @@ class CpuBackend final : public Backend {
   }
 
   std::span<const wire::DeviceInfo> devices() const override { return infos_; }
-  const wire::WindowShape& window() const override { return window_; }
   MemoryAccount& memory(uint32_t device) override { return devices_[device]->account; }
 
   Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view label) override {
-    TUTTI_ASSIGN(Window window, windows_.Create());
-    TUTTI_TRY(WindowExtent::Close(window.base(), window.bytes()));
-    return std::make_unique<CpuSpace>(std::move(window), window_, limits, sink, label, devices_, &host_,
-                                      client_host_bytes_, loaded_kernels_, source_.get());
+    const auto create_in = [&](WindowArena& arena, const wire::WindowShape& shape) -> Result<std::unique_ptr<Space>> {
+      TUTTI_ASSIGN(Window window, arena.Create());
+      TUTTI_TRY(WindowExtent::Close(window.base(), window.bytes()));
+      return std::make_unique<CpuSpace>(std::move(window), shape, limits, sink, label, devices_, &host_,
+                                        client_host_bytes_, loaded_kernels_, source_.get());
+    };
+    auto space = create_in(windows_, plan_.window);
+    return space || smaller_.slots() == 0 ? std::move(space) : create_in(smaller_, plan_.smaller);
   }
-  size_t most_spaces() const override { return windows_.slots(); }
+  size_t most_spaces() const override { return windows_.slots() + smaller_.slots(); }
 
   void SetIdleWork(IdleWork work) override {
     TUTTI_CHECK(!idle_.has_work.load());
@@ -118,8 +122,8 @@ class CpuBackend final : public Backend {
   }
 
   const std::shared_ptr<CodeSource> source_;
-  const wire::WindowShape window_;
-  WindowArena windows_;
+  const WindowPlan plan_;
+  WindowArena windows_, smaller_;
   MemoryAccount host_;
   const uint64_t client_host_bytes_;
   const uint32_t loaded_kernels_;
@@ -153,6 +157,15 @@ wire::WindowShape WindowOf(const CpuSettings& settings) {
           .device_bytes = kDeviceParts * part,
           .reserved_bytes = kReservedParts * part,
           .device_part_reachable = settings.device_part_reachable};
+}
+
+WindowPlan PlanWindows(const wire::WindowShape& window) {
+  constexpr uint64_t kWanted = 1024;  // clients
+  constexpr uint64_t kArena = wire::kWindowArenaEnd - wire::kWindowArenaBase, kPartOfSmaller = 4, kSmaller = 8;
+  const bool is_enough = kArena / window.bytes >= kWanted;
+  return {.window = window,
+          .smaller = window.Over(kSmaller),
+          .smaller_begin = wire::kWindowArenaEnd - (is_enough ? 0 : kArena / kPartOfSmaller)};
 }
 
 }  // namespace tutti::device::cpu

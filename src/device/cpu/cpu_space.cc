@@ -63,7 +63,7 @@ CpuSpace::CpuSpace(Window window, const wire::WindowShape& shape, const Limits& 
       sink_(sink),
       host_(std::make_shared<HostShare>(host, host_bytes)),
       window_(std::move(window)),
-      unreached_begin_(shape.unreached_begin()),
+      shape_(shape),
       memory_(window_.base(), shape, window_.file(), AccountsOf(devices), host_.get(), limits.memory_groups, sink,
               counters_.get()),
       modules_(source, &memory_, host_.get(), loaded_kernels),

@@ -39,10 +39,11 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
            uint32_t loaded_kernels, CodeSource* source);
   ~CpuSpace() override;
 
+  const wire::WindowShape& window() const override { return shape_; }
   uint64_t window_base() const override { return window_.base(); }
   int window_fd() const override { return window_.fd(); }
   uint8_t* Reached(uint64_t address, uint64_t bytes) override {
-    return window_.Reached(address, bytes, unreached_begin_);
+    return window_.Reached(address, bytes, shape_.unreached_begin());
   }
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
   Result<uint64_t> Reserve(uint32_t device, uint64_t bytes, uint64_t alignment, uint64_t wish) override {
@@ -193,7 +194,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Sink* const sink_;
   const std::shared_ptr<HostShare> host_;  // what others hold of it stays
   const Window window_;
-  const uint64_t unreached_begin_;  // as an offset
+  const wire::WindowShape shape_;
   WindowMemory memory_;
   ModuleTable modules_;
   ConditionTable conditions_;

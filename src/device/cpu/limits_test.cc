@@ -41,6 +41,26 @@ void AwaitThrottling(Client& client) {
   }
 }
 
+// Of 23 GiB of memory: the windows of the first ones are of 256 GiB.
+TEST(Limits, WhoComesLateHasASmallerWindowRatherThanNone) {
+  const auto backend = NewBackend(23ull << 30);
+  std::vector<std::unique_ptr<Client>> clients;
+  const auto bytes = [&] { return clients.back()->space().window().bytes; };
+  do clients.push_back(std::make_unique<Client>(backend.get()));
+  while (bytes() == clients[0]->space().window().bytes && clients.size() < backend->most_spaces());
+  EXPECT_LT(bytes(), clients[0]->space().window().bytes);
+  EXPECT_GT(clients.size(), wire::kLeastWindows);
+  for (Client* const client : {clients[0].get(), clients.back().get()}) {
+    client->CreateStream(1);
+    const uint64_t out = client->Allocate(8 * 32);
+    client->Launch(1, client->Kernel("slow"), 1, 32, {out, 1});
+    EXPECT_TRUE(client->Synchronize(1));
+  }
+  const uint64_t much = clients[0]->space().window().device_bytes / 4;
+  EXPECT_FALSE(clients.back()->space().Allocate(0, wire::MemoryKind::kDevice, much, 0));
+  EXPECT_TRUE(clients[0]->space().Allocate(0, wire::MemoryKind::kDevice, much, 0));
+}
+
 // How large a part it is: shares_test.cc.
 TEST(Limits, APercentageHoldsFromWhenItIsSet) {
   const auto backend = NewBackend();
@@ -62,7 +82,7 @@ TEST(Limits, AContextsCapHoldsForItsStreams) {
 
 TEST(Limits, BlocksStayOnTheSmsOfTheirPartition) {
   const auto backend = NewBackend();
-  backend->SetPolicy(Policy::kPartition);
+  (void)backend->SetPolicy(Policy::kPartition);
   backend->SetTracing(true);
   Client left(backend.get(), {.sm_ranges = {{.device = 0, .first_sm = 0, .count = 1}}}, "left");
   Client right(backend.get(), {.sm_ranges = {{.device = 0, .first_sm = 1, .count = 1}}}, "right");
@@ -82,7 +102,7 @@ TEST(Limits, AnUrgentKernelDoesNotWaitForBlocksThatNeverEnd) {
   if (!guest::kAsyncLeave) GTEST_SKIP() << "no preemption under this sanitizer";
   for (const Policy policy : {Policy::kShare, Policy::kPriority, Policy::kTimeSlice}) {
     const auto backend = NewBackend();
-    backend->SetPolicy(policy);
+    (void)backend->SetPolicy(policy);
     Client low(backend.get(), {.priority = 1}), normal(backend.get());
     low.CreateStream(1);
     low.Launch(1, low.Kernel("endless"), 10, 32, {});

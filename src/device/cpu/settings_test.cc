@@ -95,6 +95,21 @@ TEST(WindowOf, ManyWindowsFitIntoTheArena) {
   }
 }
 
+#ifndef TUTTI_TSAN  // has too few addresses
+TEST(WindowOf, AThousandClientsHaveOneOnAnyDeviceThatTheyCanShare) {
+  for (const uint64_t gib : {1ull, 4ull, 12ull, 31ull}) {
+    const wire::WindowShape shape = WindowOf({.devices = 1, .sms = 1, .memory_bytes = gib << 30});
+    const WindowPlan plan = PlanWindows(shape);
+    EXPECT_TRUE(plan.smaller.IsSound());
+    EXPECT_LE(plan.smaller_begin, wire::kWindowArenaEnd);
+    const uint64_t large = (plan.smaller_begin - wire::kWindowArenaBase) / shape.bytes;
+    const uint64_t small = (wire::kWindowArenaEnd - plan.smaller_begin) / plan.smaller.bytes;
+    EXPECT_GE(large, 2 * wire::kLeastWindows) << "of which each has all of the memory";
+    EXPECT_GE(large + small, gib <= 16 ? 1024u : 500u) << gib;
+  }
+}
+#endif
+
 TEST(WindowOf, OneProgramCanHaveAllOfTheDevicesMemoryAndReserveMore) {
   for (const uint64_t gib : {1ull, 11ull, 12ull, 31ull}) {
     const uint64_t all = 2 * gib << 30;

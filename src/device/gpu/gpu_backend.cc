@@ -29,7 +29,6 @@ class GpuBackend final : public Backend {
   }
 
   std::span<const wire::DeviceInfo> devices() const override { return {&executors_.device(), 1}; }
-  const wire::WindowShape& window() const override { return executors_.shape(); }
   MemoryAccount& memory(uint32_t) override { return *account_; }
 
   Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view) override {

@@ -46,6 +46,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
                                                const Accounts& accounts, Pilot* pilot);
   ~GpuSpace() override;
 
+  const wire::WindowShape& window() const override { return executors_->shape(); }
   uint64_t window_base() const override { return memory_->base(); }
   int window_fd() const override { return window_.file.get(); }
   uint8_t* Reached(uint64_t address, uint64_t bytes) override { return memory_->Reached(address, bytes); }

@@ -49,7 +49,6 @@ class NullBackend final : public Backend {
   ~NullBackend() override { StopThread(); }
 
   std::span<const wire::DeviceInfo> devices() const override { return {&info_, 1}; }
-  const wire::WindowShape& window() const override { return kNullWindow; }
   MemoryAccount& memory(uint32_t) override { return account_; }
 
   Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view) override {

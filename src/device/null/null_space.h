@@ -23,6 +23,7 @@ class NullSpace final : public Space {
   NullSpace(Window window, const Limits& limits, Sink* sink, MemoryAccount* account);
   ~NullSpace() override;
 
+  const wire::WindowShape& window() const override { return kNullWindow; }
   uint64_t window_base() const override { return window_.base(); }
   int window_fd() const override { return window_.fd(); }
   uint8_t* Reached(uint64_t address, uint64_t bytes) override {
