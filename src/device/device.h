@@ -114,6 +114,7 @@ struct Limits {
   int32_t priority = 0;  // 0 normal, 1 below normal
   std::vector<wire::SmRange> sm_ranges;  // of its partition; a device that is not named: all of its SMs
   uint64_t kernel_ns = 0;  // time limit of a kernel on the device; 0: none
+  bool small_window = false;  // where there are some (Backend::large_spaces); fixed when the Space is made
 };
 
 // SMs of `device` that a client with these limits is reported: what its partition has, or what its percentage gives
@@ -285,6 +286,8 @@ class Backend {
   // Fails with MPS_MAX_CLIENTS_REACHED if most_spaces() exist.
   virtual Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view label) = 0;
   virtual size_t most_spaces() const = 0;
+  // So many of them can have all of a device's memory, however fragmented; the others' windows are smaller.
+  virtual size_t large_spaces() const { return most_spaces(); }
 
   // Polling the clients' rings, which the backend's idle threads do. A thread that has run out of blocks *looks*: it
   // calls `poll` in the loop in which it spins for work, and stops looking with exactly one of `leave` (it has found

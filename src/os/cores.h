@@ -5,7 +5,8 @@
 
 namespace tutti::os {
 
-// In this process's affinity mask; 1 if the system does not say. One system call, where sysconf reads files.
+// In the affinity mask of this process's first thread; 1 if the system does not say. One system call, where sysconf
+// reads files.
 uint32_t CoresOfThisProcess();
 
 }  // namespace tutti::os

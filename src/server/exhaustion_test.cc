@@ -151,6 +151,27 @@ TEST(Exhaustion, APartyLeavesHalfOfThePlacesToTheOthersWhateverItsUserNumbers) {
   EXPECT_GE(clients.size(), 2 * quota - 1) << "the other half is there for another party";
 }
 
+// Devices of 20 GiB: of the largest windows there are fewer than of clients.
+TEST(Exhaustion, APartyLeavesHalfOfTheLargestWindowsToTheOthers) {
+  setenv("TUTTI_CPU_MEMORY", "20G", 1);
+  setenv("TUTTI_CPU_SMS", "1", 1);
+  ServerProcess server({"--device", "cpu"});
+  std::vector<std::unique_ptr<ipc::ClientConnection>> clients;
+  const auto window_of_next = [&](const std::string& party) {
+    auto client = server.ConnectHere(1, wire::Attach{.uid = 1, .party = party});
+    if (!client) return uint64_t{0};
+    clients.push_back(std::move(*client));
+    return clients.back()->window_shape().bytes;
+  };
+  const uint64_t largest = window_of_next("user 1");
+  uint64_t last = largest;
+  while (last == largest) last = window_of_next("user 1");
+  if (last == 0) GTEST_SKIP() << "there is no room for windows of two sizes here";
+  EXPECT_LT(last, largest);
+  const size_t half = clients.size() - 1;
+  for (size_t i = 0; i < half; ++i) ASSERT_EQ(window_of_next("user 2"), largest) << i << " of " << half;
+}
+
 // A connection of `party`, welcomed or refused, in which the server has nothing to send any more.
 struct Connection {
   os::Fd socket;

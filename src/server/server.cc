@@ -117,6 +117,8 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
                         .priority = attach.priority,
                         .sm_ranges = attach.sm_ranges,
                         .kernel_ns = attach.kernel_ns != 0 ? attach.kernel_ns : default_kernel_ns_};
+  // Of windows that have all of the device's memory a party has half, too.
+  limits.small_window = !attach.party.empty() && 2 * ClientsOf(attach.party) >= backend_->large_spaces();
   limits.memory_bytes.assign(backend_->devices().size(), ~0ull);
   for (const wire::MemoryLimit& limit : attach.memory_limits) {
     if (limit.device < limits.memory_bytes.size()) limits.memory_bytes[limit.device] = limit.bytes;
@@ -199,12 +201,16 @@ size_t Server::PlacesTaken() const {
   return taken;
 }
 
+size_t Server::ClientsOf(const std::string& party) const {
+  const auto of_party = [&party](const auto& entry) { return entry.second->info().party == party; };
+  return static_cast<size_t>(std::ranges::count_if(sessions_, of_party));
+}
+
 // A server of several parties keeps places for the others of them. A container's root may take any user number, the
 // owner's too.
 Status Server::CheckQuota(const std::string& party) const {
   if (party.empty()) return {};
-  const auto of_party = [&party](const auto& entry) { return entry.second->info().party == party; };
-  const auto clients = static_cast<size_t>(std::ranges::count_if(sessions_, of_party));
+  const size_t clients = ClientsOf(party);
   const size_t held = takers_.held(party);
   if (clients + held < PlacesOfAParty()) return {};
   return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
@@ -270,7 +276,10 @@ Status Server::Terminate(uint32_t client, int32_t status, std::function<void()> 
 }
 
 void Server::TerminateAll(int32_t status) {
-  for (const auto& [id, session] : sessions_) session->Abandon();  // before the reaper waits for the first of them
+  for (const auto& [id, session] : sessions_) {  // before the reaper waits for the first of them
+    session->End(status);
+    session->Abandon();
+  }
   while (!sessions_.empty()) Drop(sessions_.begin()->first, status);
 }
 

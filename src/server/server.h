@@ -93,6 +93,7 @@ class Server {
   // Of max_clients_: one party's quota while there are several, and the places in use. An ended client keeps its place
   // while its files are being closed.
   size_t PlacesOfAParty() const;
+  size_t ClientsOf(const std::string& party) const;  // that are connected
   size_t PlacesTaken() const;
   Status CheckQuota(const std::string& party) const;
   void OnEvent(uint64_t key);

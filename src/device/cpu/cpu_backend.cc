@@ -72,10 +72,14 @@ class CpuBackend final : public Backend {
       return std::make_unique<CpuSpace>(std::move(window), shape, limits, sink, label, devices_, &host_,
                                         client_host_bytes_, loaded_kernels_, source_.get());
     };
+    const bool has_smaller = smaller_.slots() != 0;
+    if (has_smaller && limits.small_window) return create_in(smaller_, plan_.smaller);
     auto space = create_in(windows_, plan_.window);
-    return space || smaller_.slots() == 0 ? std::move(space) : create_in(smaller_, plan_.smaller);
+    const bool all_taken = !space && space.error().code == cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED;
+    return has_smaller && all_taken ? create_in(smaller_, plan_.smaller) : std::move(space);
   }
   size_t most_spaces() const override { return windows_.slots() + smaller_.slots(); }
+  size_t large_spaces() const override { return windows_.slots(); }
 
   void SetIdleWork(IdleWork work) override {
     TUTTI_CHECK(!idle_.has_work.load());
@@ -162,7 +166,8 @@ wire::WindowShape WindowOf(const CpuSettings& settings) {
 WindowPlan PlanWindows(const wire::WindowShape& window) {
   constexpr uint64_t kWanted = 1024;  // clients
   constexpr uint64_t kArena = wire::kWindowArenaEnd - wire::kWindowArenaBase, kPartOfSmaller = 4, kSmaller = 8;
-  const bool is_enough = kArena / window.bytes >= kWanted;
+  const uint64_t windows = kArena / window.bytes;
+  const bool is_enough = windows >= kWanted || windows - windows / kPartOfSmaller < wire::kLeastWindows;
   return {.window = window,
           .smaller = window.Over(kSmaller),
           .smaller_begin = wire::kWindowArenaEnd - (is_enough ? 0 : kArena / kPartOfSmaller)};

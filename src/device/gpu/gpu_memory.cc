@@ -20,7 +20,7 @@ constexpr uint64_t kMostAlignment = 1ull << 30;
 Result<std::unique_ptr<GpuMemory>> GpuMemory::Create(CurrentExecutor* executor, uint64_t base,
                                                      const wire::WindowShape& shape, int window, Accounts accounts,
                                                      Sink* sink, metrics::ClientCounters* counters) {
-  TUTTI_ASSIGN(HostPart host_part, HostPart::Create(executor, base, window, shape.host_bytes));
+  TUTTI_ASSIGN(HostPart host_part, HostPart::Create(executor, base, window, shape.host_bytes, accounts.host));
   return std::unique_ptr<GpuMemory>(
       new GpuMemory(executor, base, shape, std::move(host_part), std::move(accounts), sink, counters));
 }
@@ -76,6 +76,7 @@ Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint
   }();
   std::lock_guard lock(mutex_);
   if (!address) {
+    if (!allocation.on_device) counters_->Add(metrics::Counter::memory_limit_hits);
     Unreserve(allocation);
     return address;
   }
@@ -92,12 +93,7 @@ Status GpuMemory::Reserve(const Allocation& allocation) {
   };
   std::lock_guard lock(mutex_);
   const uint64_t bytes = allocation.bytes;
-  if (!allocation.on_device) {
-    if (accounts_.host->Reserve(bytes)) return {};
-    return refuse(
-        fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of them",
-                    bytes, accounts_.host->used_bytes(), accounts_.host->limit_bytes()));
-  }
+  if (!allocation.on_device) return {};  // the host part counts it
   if (bytes > limit_ || used_ > limit_ - bytes)
     return refuse(fmt::format("{} bytes exceed the client's limit of {}", bytes, limit_));
   switch (accounts_.account->Reserve(bytes, accounts_.groups)) {
@@ -110,13 +106,9 @@ Status GpuMemory::Reserve(const Allocation& allocation) {
 }
 
 void GpuMemory::Unreserve(const Allocation& allocation) {
-  if (allocation.addresses) return;
-  if (allocation.on_device) {
-    accounts_.account->Release(allocation.bytes, accounts_.groups);
-    used_ -= allocation.bytes;
-  } else {
-    accounts_.host->Release(allocation.bytes);
-  }
+  if (allocation.addresses || !allocation.on_device) return;
+  accounts_.account->Release(allocation.bytes, accounts_.groups);
+  used_ -= allocation.bytes;
 }
 
 Status GpuMemory::CountModule(uint64_t bytes) {

@@ -11,9 +11,14 @@ struct GpuOperation final : Operation {
 
   enum class Work : uint8_t { kNothing, kLaunch, kCopy, kFill };
   Work work = Work::kNothing;
+  bool computes = false;  // takes SMs: kernels, fills, copies within the device
   executor::LaunchDispatch launch;  // with `arguments`
   executor::CopyDispatch copy;
   executor::FillDispatch fill;
 };
+
+inline bool Computes(const Operation& operation) {
+  return operation.kind == Operation::Kind::kTask && static_cast<const GpuOperation&>(operation).computes;
+}
 
 }  // namespace tutti::device::gpu

@@ -27,11 +27,6 @@ const Error kGone{.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = "the cl
 
 uint64_t LimitOf(const Limits& limits) { return limits.memory_bytes.empty() ? kNoMemoryLimit : limits.memory_bytes[0]; }
 
-bool IsLaunch(const Operation& operation) {
-  return operation.kind == Operation::Kind::kTask &&
-         static_cast<const GpuOperation&>(operation).work == GpuOperation::Work::kLaunch;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Space>> GpuSpace::Create(ExecutorSource* executors, const Limits& limits, Sink* sink,
@@ -80,8 +75,7 @@ void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
   dispatch_.Publish();
   has_work_.store(lent_.unfinished() != 0, std::memory_order_relaxed);
   busy_.store(ahead_ != 0 && executor_ != nullptr, std::memory_order_relaxed);
-  computes_.store(launches_ != 0 && executor_ != nullptr, std::memory_order_relaxed);
-  opens_at_ns_.store(held_ != 0 ? gate_.opens_at_ns() : kNever, std::memory_order_relaxed);
+  look_at_ns_.store(NextLookNs(), std::memory_order_relaxed);
   if (!engine_.has_wakes() && !engine_.has_released()) return lock->unlock();
   const Wakes wakes = engine_.TakeWakes();
   // With the lock: who sees that the executor is lost, and then waits for `aside_`, waits for this.
@@ -264,15 +258,6 @@ void GpuSpace::SetLimits(const Limits& limits) {
   pilot_->Look();
 }
 
-void GpuSpace::LetPrecede(bool normal_has_work) {
-  const bool yields = normal_has_work && is_below_normal();
-  if (gate_.yields() == yields) return;
-  std::unique_lock lock(mutex_);
-  gate_.SetYields(yields);
-  if (executor_ != nullptr) GiveWhatIsHeld();
-  UnlockAndRunDeferred(&lock);
-}
-
 // --- what is done, and how it ends
 
 bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
@@ -286,7 +271,7 @@ bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
   }
   const size_t streams = lent_.all().size();
   bool found = false, sound = !dispatch_.broken();
-  uint64_t ended = 0;
+  uint64_t ended = 0, computed = 0;
   for (size_t i = 0; sound && i < streams; ++i) {
     LentStreams::Lent& lent = *lent_.all()[i];
     if (lent.unfinished.empty()) continue;
@@ -294,16 +279,20 @@ bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
     sound = done.has_value();
     ended += done.value_or(lent.done) - lent.done;
     lent.done = done.value_or(lent.done);
+    for (const LentStreams::Given& given : lent.unfinished) {
+      if (given.sequence > lent.done) break;
+      computed += Computes(*given.operation) ? 1 : 0;
+    }
   }
-  if (ended != 0 && ended == ahead_) Charge(NowNs(), computing);  // it may have begun since the last time
+  if (ended != 0) Charge(NowNs(), computing, computed != 0);  // it may have begun since the last time
   ahead_ -= ended;
-  gate_.NoteDone(ended);
+  gate_.NoteDone(ended, computed);
   gate_.Look(now_ns);
   sound = sound && TakeTexts();  // what was printed before that was done
   for (size_t i = 0; sound && i < streams; ++i) {
     LentStreams::Lent& lent = *lent_.all()[i];
     while (Operation* const operation = lent_.TakeDone(lent, lent.done)) {
-      launches_ -= IsLaunch(*operation) ? 1 : 0;
+      computing_ -= Computes(*operation) ? 1 : 0;
       engine_.TaskDone(operation);
       found = true;
     }
@@ -311,6 +300,8 @@ bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
   if (found) without_progress_ns_ = vain_wakes_ = 0;
   if (sound) {
     found |= GiveWhatIsHeld();
+    computes_.store(ComputesNow(), std::memory_order_relaxed);
+    LookForEndlessKernel();
   } else {
     LoseExecutor({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
   }
@@ -335,37 +326,6 @@ void GpuSpace::LookForEndLocked() {
                             (words.empty() ? words : ": " + words)};
   }
   LoseExecutor(*failure);
-}
-
-void GpuSpace::CountTime(uint64_t now_ns, uint64_t computing) {
-  std::unique_lock lock(mutex_);
-  if (executor_ == nullptr || ahead_ == 0) return;
-  Charge(now_ns, computing);
-  LookForEndlessKernel();
-  UnlockAndRunDeferred(&lock);
-}
-
-// Programs whose kernels are on the GPU at the same time take turns, by and large equal ones.
-void GpuSpace::Charge(uint64_t now_ns, uint64_t computing) {
-  const uint64_t passed_ns = now_ns - std::min(now_ns, charged_until_ns_);
-  charged_until_ns_ = std::max(now_ns, charged_until_ns_);
-  if (launches_ == 0) return;
-  const auto sms =
-      static_cast<uint64_t>(executors_->device().attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]);
-  counters_.Add(metrics::Counter::device_ns, passed_ns * sms / computing);
-  without_progress_ns_ += passed_ns / computing;
-  if (gate_.Spend(passed_ns / computing, now_ns)) counters_.Add(metrics::Counter::throttles);
-}
-
-// A driver does not say when a kernel begins, so what is limited is the time on the GPU without any progress.
-void GpuSpace::LookForEndlessKernel() {
-  if (launches_ == 0) without_progress_ns_ = 0;
-  const uint64_t limit_ns = kernel_limit_ns_.load(std::memory_order_relaxed);
-  if (limit_ns == 0 || without_progress_ns_ <= limit_ns) return;
-  constexpr uint64_t kNsPerMs = 1'000'000;
-  counters_.Add(metrics::Counter::time_limit_hits);
-  LoseExecutor({.code = cuda::CUDA_ERROR_LAUNCH_TIMEOUT,
-                .text = fmt::format("a kernel ran for longer than the limit of {} ms", limit_ns / kNsPerMs)});
 }
 
 bool GpuSpace::TakeTexts() {
@@ -410,7 +370,8 @@ void GpuSpace::LoseExecutor(const Error& error) {
     while (Operation* const operation = lent_.TakeDone(*lent, ~0ull)) engine_.TaskDone(operation);
   }
   lent_ = {};
-  held_ = ahead_ = launches_ = without_progress_ns_ = 0;
+  held_ = ahead_ = computing_ = without_progress_ns_ = 0;
+  computes_.store(false, std::memory_order_relaxed);
   gate_.NoteLoss();
   dispatch_ = executor::DispatchWriter();
 }
@@ -437,7 +398,10 @@ void GpuSpace::Reset(uint32_t device) {
     std::unique_lock lock(mutex_);
     if (first && error_ == 0) error_ = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED;  // nothing new begins
     if (first) engine_.Drain(0);
-    if (held_ != 0 || (NowNs() - since_ns > kPatienceNs && lent_.unfinished() != 0))
+    if (held_ != 0 && gate_.limited())
+      LoseExecutor(
+          {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's limits hold back what it ends"});
+    if (NowNs() - since_ns > kPatienceNs && lent_.unfinished() != 0)
       LoseExecutor({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's kernels do not end"});
     const bool over = lost_ || lent_.unfinished() == 0;
     lost = lost_;

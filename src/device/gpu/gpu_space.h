@@ -104,8 +104,9 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void LookForEnd();
   // The pilot is about to sleep: the executor is to wake it, by what becomes readable; -1 if there is none.
   int AwaitWake();
-  // When it may be given more, if it waits for that time alone, or kNever.
-  uint64_t opens_at_ns() const { return opens_at_ns_.load(std::memory_order_relaxed); }
+  // When it is to be looked at again if nothing wakes the pilot before, or kNever: its limits let it have more then, or
+  // end what does not end.
+  uint64_t look_at_ns() const { return look_at_ns_.load(std::memory_order_relaxed); }
   bool is_below_normal() const { return gate_.below_normal(); }
   // Whether clients of normal priority have work on the GPU now: those below wait.
   void LetPrecede(bool normal_has_work);
@@ -138,8 +139,11 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   // Hands on what kernels have printed; false if the executor says what cannot be.
   bool TakeTexts();
   // With the lock, where the executor has something.
-  void Charge(uint64_t now_ns, uint64_t computing);
+  void Charge(uint64_t now_ns, uint64_t computing, bool has_computed);
   void LookForEndlessKernel();
+  uint64_t NextLookNs() const;
+  // What the executor's streams do now, or as soon as it comes to it.
+  bool ComputesNow() const;
   void FailLocked(const Error& error);
   void AcquireExecutor(bool first);
   void LookForEndLocked();
@@ -151,7 +155,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   const std::shared_ptr<const void> place_;  // first: given back last
   metrics::ClientCounters counters_;
   std::atomic<bool> has_work_{false}, busy_{false}, computes_{false};
-  std::atomic<uint64_t> opens_at_ns_{kNever};
+  std::atomic<uint64_t> look_at_ns_{kNever};
   std::atomic<uint64_t> kernel_limit_ns_{0};  // 0: none
   Sink* const sink_;
   Pilot* const pilot_;
@@ -170,10 +174,10 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   TimeGate gate_;
   uint64_t held_ = 0;  // records in all of them
   uint64_t ahead_ = 0;  // records given, not done
-  uint64_t launches_ = 0;  // of these
+  uint64_t computing_ = 0;  // of these
   uint64_t charged_until_ns_ = 0;  // for their time
   uint32_t vain_wakes_ = 0;  // by the executor, since something was done
-  uint64_t without_progress_ns_ = 0;  // of time on the GPU, with a launch
+  uint64_t without_progress_ns_ = 0;  // of time on the GPU, with one of these
   std::shared_ptr<ExecutorLink> executor_;  // null: has not come yet, or is lost
   executor::DispatchWriter dispatch_;  // to it
   int32_t error_ = 0;  // sticky

@@ -34,6 +34,7 @@ Result<GpuOperation*> GpuSpace::NewTask(uint64_t ticket, uint64_t argument_bytes
   TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(Operation::Kind::kTask, ticket, argument_bytes));
   auto* const task = static_cast<GpuOperation*>(operation);
   task->work = GpuOperation::Work::kNothing;
+  task->computes = false;
   return task;
 }
 
@@ -51,6 +52,7 @@ Status GpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
                                     kernel->param_bytes)});
   } else {
     operation->work = GpuOperation::Work::kLaunch;
+    operation->computes = true;
     executor::LaunchDispatch& launch = operation->launch;
     launch = {.module = kernel->module,
               .kernel = kernel->number,
@@ -86,6 +88,8 @@ Status GpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
     FailLocked({.code = cuda::CUDA_ERROR_NOT_SUPPORTED, .text = "a copy of too many planes or overlapping rows"});
   } else if (to->bytes != 0) {
     operation->work = GpuOperation::Work::kCopy;
+    const auto is_on_host = [this](uint64_t address) { return memory_->Reached(address, 1) != nullptr; };
+    operation->computes = !is_on_host(to->address) && !is_on_host(from->address);
     operation->copy = copy;
     counters_.AddAlone(metrics::Counter::copied_bytes, BytesOf(copy));
   }
@@ -107,6 +111,7 @@ Status GpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillB
     FailLocked({.code = cuda::CUDA_ERROR_NOT_SUPPORTED, .text = "a fill of too many overlapping rows"});
   } else if (to->bytes != 0) {
     operation->work = GpuOperation::Work::kFill;
+    operation->computes = true;
     operation->fill = fill;
     counters_.AddAlone(metrics::Counter::copied_bytes, BytesOf(fill));
   }
@@ -210,7 +215,7 @@ void GpuSpace::NotePoint(const Stream& stream) {
 bool GpuSpace::MayGive(const LentStreams::Lent& lent, const LentStreams::Held& record) const {
   if (record.kind == LentStreams::Held::Kind::kPoint) return true;
   const uint64_t ahead = lent.given - lent.done;
-  const bool limited = record.kind == LentStreams::Held::Kind::kWork;
+  const bool limited = record.kind == LentStreams::Held::Kind::kWork && (record.work->computes || gate_.yields());
   const uint32_t most = limited ? gate_.most_ahead() : TimeGate::kMostAhead;
   if (ahead >= most && !(most == 0 && ahead == 0 && ahead_ != 0 && gate_.stalled())) return false;
   return record.kind != LentStreams::Held::Kind::kWait || lent_.all()[record.other]->given >= record.other_sequence;
@@ -236,11 +241,11 @@ void GpuSpace::GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record)
     dispatch_.Add(head, executor::WaitDispatch{.other_stream = record.other, .other_sequence = record.other_sequence});
     return;
   }
-  if (gate_.most_ahead() == 0) gate_.NoteGivenWhileClosed();
   const GpuOperation& work = *record.work;
+  if (gate_.most_ahead() == 0 && work.computes) gate_.NoteGivenWhileClosed();
+  computing_ += work.computes ? 1 : 0;
   switch (work.work) {
     case GpuOperation::Work::kLaunch:
-      ++launches_;
       head.kind = DispatchKind::kLaunch;
       dispatch_.Add(head, work.launch, work.arguments);
       break;

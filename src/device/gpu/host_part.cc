@@ -2,62 +2,67 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
 #include "cuda/result.h"
 
 namespace tutti::device::gpu {
 namespace {
 
 constexpr uint64_t kGranularity = 256;
-constexpr uint64_t kStep = 32u << 20;
 
 }  // namespace
 
-HostPart::HostPart(CurrentExecutor* executor, uint64_t base, os::Mapping mapping)
+HostPart::HostPart(CurrentExecutor* executor, uint64_t base, os::Mapping mapping, HostShare* host)
     : executor_(executor),
+      host_(host),
       base_(base),
       mapping_(std::move(mapping)),
-      allocator_(base, mapping_.size(), kGranularity, WindowAllocator::Grows::kDown),
-      attached_(end()) {}
+      segments_(base, mapping_.size(), kGranularity) {}
 
-Result<HostPart> HostPart::Create(CurrentExecutor* executor, uint64_t base, int file, uint64_t bytes) {
+Result<HostPart> HostPart::Create(CurrentExecutor* executor, uint64_t base, int file, uint64_t bytes, HostShare* host) {
   TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::Shared(file, bytes));
-  return HostPart(executor, base, std::move(mapping));
+  return HostPart(executor, base, std::move(mapping), host);
 }
 
 Result<uint64_t> HostPart::Take(uint64_t bytes, uint64_t alignment) {
-  const auto address = allocator_.Take(bytes, alignment);
-  if (!address)
-    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
-                fmt::format("no room for {} bytes in the host part of the client's window", bytes));
-  if (const Status attached = AttachDownTo(*address); !attached) {
-    allocator_.Give(*address, bytes);
-    return std::unexpected(attached.error());
-  }
+  auto address = segments_.Take(bytes, alignment);
+  if (address) return *address;
+  TUTTI_TRY(AttachFor(bytes, alignment));
+  address = segments_.Take(bytes, alignment);
+  TUTTI_CHECK(address);
   return *address;
 }
 
-Status HostPart::AttachDownTo(uint64_t address) {
-  if (address >= attached_) return {};
-  const uint64_t wanted = AlignUp(attached_ - address, kStep);
-  const uint64_t bytes = std::min(wanted, attached_ - base_);
-  TUTTI_TRY(executor_->Ask({.kind = executor::RequestKind::kAttachHost, .address = attached_ - bytes, .bytes = bytes}));
-  attached_ -= bytes;
+Status HostPart::AttachFor(uint64_t bytes, uint64_t alignment) {
+  const auto next = segments_.Next(bytes, alignment);
+  if (!next)
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                fmt::format("no room for {} bytes in the host part of the client's window", bytes));
+  HostHold held(host_, next->bytes);
+  if (!held)
+    return Fail(
+        cuda::CUDA_ERROR_OUT_OF_MEMORY,
+        fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of them",
+                    next->bytes, host_->used_bytes(), host_->limit_bytes()));
+  TUTTI_TRY(
+      executor_->Ask({.kind = executor::RequestKind::kAttachHost, .address = next->address, .bytes = next->bytes}));
+  segments_.Add(*next);
+  held_.push_back(std::move(held));
   return {};
 }
 
 Status HostPart::AttachTo(ExecutorLink& executor) const {
-  if (attached_ == end()) return {};
-  TUTTI_TRY(
-      executor.Ask({.kind = executor::RequestKind::kAttachHost, .address = attached_, .bytes = end() - attached_}));
+  const HostSegments::Range all = segments_.all();
+  if (all.bytes == 0) return {};
+  TUTTI_TRY(executor.Ask({.kind = executor::RequestKind::kAttachHost, .address = all.address, .bytes = all.bytes}));
   return {};
 }
 
 void HostPart::Give(uint64_t address, uint64_t bytes) {
   std::memset(Reached(address, bytes), 0, bytes);
-  allocator_.Give(address, bytes);
+  segments_.Give(address, bytes);
 }
 
 }  // namespace tutti::device::gpu

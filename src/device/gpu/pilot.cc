@@ -112,19 +112,19 @@ void Pilot::Sleep() {
   std::vector<pollfd> wait = {{bell_.get(), POLLIN, 0}, {work_.doorbell_epoll_fd, POLLIN, 0}};
   const size_t of_spaces = wait.size();
   std::vector<const GpuSpace*> sleeping;
-  uint64_t opens_at_ns = kNever;
+  uint64_t look_at_ns = kNever;
   {
     std::lock_guard lock(mutex_);
     for (GpuSpace* const space : spaces_) {
       wait.push_back({space->AwaitWake(), POLLIN, 0});
       sleeping.push_back(space);
-      opens_at_ns = std::min(opens_at_ns, space->opens_at_ns());
+      look_at_ns = std::min(look_at_ns, space->look_at_ns());
     }
   }
   // What was done before an executor knew that we sleep.
   const uint64_t now_ns = NowNs();
   const bool found = Harvest(now_ns);
-  const uint64_t sleep_ns = found ? 0 : std::min(kSleepNs, opens_at_ns - std::min(opens_at_ns, now_ns));
+  const uint64_t sleep_ns = found ? 0 : std::min(kSleepNs, look_at_ns - std::min(look_at_ns, now_ns));
   const timespec timeout{0, static_cast<long>(sleep_ns)};
   ppoll(wait.data(), wait.size(), &timeout, nullptr);
   if (work_.woke) work_.woke();

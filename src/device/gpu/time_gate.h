@@ -1,10 +1,10 @@
 // What a client may be given of a GPU's time: by its percentage, and by its priority.
 //
-// A driver takes whole kernels and gives none back. So a percentage is held in time: what the client's work has had of
-// the GPU is taken from a budget that fills at that rate (device/common/cap.h), and while that is used up nothing more
-// is given. Thus it holds in the long run, for kernels of any length. A client with a limit has little ahead of it in
-// the driver's streams, since what is there cannot be held back. A client below normal is given nothing while normal
-// ones have work on the GPU.
+// A driver takes whole kernels and gives none back. So a percentage is held in time: what the client's kernels (and
+// whatever else takes SMs) have had of the GPU is taken from a budget that fills at that rate (device/common/cap.h),
+// and while that is used up nothing more is given. Thus it holds in the long run, for kernels of any length. A client
+// with a limit has little ahead of it in the driver's streams, since what is there cannot be held back. A client below
+// normal is given nothing while normal ones have work on the GPU.
 //
 // A kernel may wait for one that its client has launched behind it, in another stream. So where the client's work has
 // the GPU for long without any of it ending, one of the driver's streams that are idle is given one record more,
@@ -42,8 +42,8 @@ class TimeGate {
   void WorkCame(uint64_t now_ns) { cap_.WorkCame(now_ns); }
   // Its work has had the GPU for so long. True if its budget is used up by that.
   bool Spend(uint64_t ran_ns, uint64_t now_ns);
-  // So many of its records are done.
-  void NoteDone(uint64_t records);
+  // So many of its records are done, of which some were computing.
+  void NoteDone(uint64_t records, uint64_t computed);
   // Opens it, if its time has come.
   void Look(uint64_t now_ns);
 
@@ -51,6 +51,8 @@ class TimeGate {
   uint32_t most_ahead() const;
   // Nothing ends: one more is due, although it is closed.
   bool stalled() const { return stalled_ns_ > stall_ns_; }
+  // Of time on the GPU in which nothing ends, until it stalls. It does not yet.
+  uint64_t until_stall_ns() const { return stall_ns_ - stalled_ns_ + 1; }
   void NoteGivenWhileClosed() { stalled_ns_ = 0; }
   // The executor is lost, and with it all that it had.
   void NoteLoss() { stalled_ns_ = without_end_ns_ = 0; }
@@ -60,10 +62,10 @@ class TimeGate {
  private:
   Cap cap_;
   std::atomic<bool> below_{false}, yields_{false};
-  uint64_t without_end_ns_ = 0;  // of the client's time on the GPU, since a record ended
-  uint64_t stalled_ns_ = 0;  // the same, or since one was given although it was closed
+  uint64_t without_end_ns_ = 0;  // of the client's time on the GPU, since one that computes ended
+  uint64_t stalled_ns_ = 0;  // since any ended, or one was given although it was closed
   uint64_t stall_ns_ = kStallNs;
-  double record_ns_ = 0;  // that a record takes, of late; 0: not known
+  double record_ns_ = 0;  // that a record takes that computes, of late; 0: not known
 };
 
 }  // namespace tutti::device::gpu
