@@ -286,7 +286,7 @@ bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
   }
   if (ended != 0) Charge(NowNs(), computing, computed != 0);  // it may have begun since the last time
   ahead_ -= ended;
-  gate_.NoteDone(ended, computed);
+  gate_.NoteDone(computed);
   gate_.Look(now_ns);
   sound = sound && TakeTexts();  // what was printed before that was done
   for (size_t i = 0; sound && i < streams; ++i) {
@@ -297,7 +297,8 @@ bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
       found = true;
     }
   }
-  if (found) without_progress_ns_ = vain_wakes_ = 0;
+  if (computed != 0) without_progress_ns_ = 0;
+  if (found) vain_wakes_ = 0;
   if (sound) {
     found |= GiveWhatIsHeld();
     computes_.store(ComputesNow(), std::memory_order_relaxed);

@@ -13,9 +13,9 @@ bool TimeGate::Spend(uint64_t ran_ns, uint64_t now_ns) {
   return cap_.Spend(ran_ns, now_ns) && !was_throttled;
 }
 
-void TimeGate::NoteDone(uint64_t records, uint64_t computed) {
-  if (records != 0) stalled_ns_ = 0;
+void TimeGate::NoteDone(uint64_t computed) {
   if (computed == 0) return;
+  stalled_ns_ = 0;
   constexpr double kNewest = 1.0 / 8;
   const double each_ns = static_cast<double>(without_end_ns_) / static_cast<double>(computed);
   record_ns_ = record_ns_ == 0 ? each_ns : record_ns_ + (each_ns - record_ns_) * kNewest;

@@ -42,8 +42,8 @@ class TimeGate {
   void WorkCame(uint64_t now_ns) { cap_.WorkCame(now_ns); }
   // Its work has had the GPU for so long. True if its budget is used up by that.
   bool Spend(uint64_t ran_ns, uint64_t now_ns);
-  // So many of its records are done, of which some were computing.
-  void NoteDone(uint64_t records, uint64_t computed);
+  // So many of its records are done that compute. Copies, which are never held back, say nothing of what waits.
+  void NoteDone(uint64_t computed);
   // Opens it, if its time has come.
   void Look(uint64_t now_ns);
 
@@ -63,7 +63,7 @@ class TimeGate {
   Cap cap_;
   std::atomic<bool> below_{false}, yields_{false};
   uint64_t without_end_ns_ = 0;  // of the client's time on the GPU, since one that computes ended
-  uint64_t stalled_ns_ = 0;  // since any ended, or one was given although it was closed
+  uint64_t stalled_ns_ = 0;  // the same, or since one was given although it was closed
   uint64_t stall_ns_ = kStallNs;
   double record_ns_ = 0;  // that a record takes that computes, of late; 0: not known
 };

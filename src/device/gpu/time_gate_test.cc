@@ -42,7 +42,7 @@ std::vector<double> PercentOf(std::span<Hungry> clients) {
             std::min<uint64_t>(static_cast<uint64_t>(client.of_kernel_ns) / client.kernel_ns, client.ahead);
         client.of_kernel_ns -= static_cast<double>(done * client.kernel_ns);
         client.ahead -= done;
-        client.gate.NoteDone(done, done);
+        client.gate.NoteDone(done);
       }
       client.gate.Look(now_ns);
       client.ahead = std::max<uint64_t>(client.ahead, client.gate.most_ahead());
@@ -116,7 +116,7 @@ TEST(TimeGate, IsSaidToStallWhenNothingEndsForLong) {
   gate.NoteGivenWhileClosed();
   EXPECT_FALSE(gate.stalled()) << "one at a time";
   gate.Spend(TimeGate::kStallNs + kMs, 200 * kMs);
-  gate.NoteDone(1, 1);
+  gate.NoteDone(1);
   EXPECT_FALSE(gate.stalled());
 }
 
@@ -136,10 +136,20 @@ TEST(TimeGate, CopiesMakeNoKernelShorter) {
   TimeGate gate;
   gate.SetPercentage(50, 0);
   gate.Spend(10 * kMs, 100 * kMs);
-  gate.NoteDone(1, 1);
-  for (int i = 0; i < 1000; ++i) gate.NoteDone(1, 0);
+  gate.NoteDone(1);
+  for (int i = 0; i < 1000; ++i) gate.NoteDone(0);
   gate.Look(10'000 * kMs);
   EXPECT_EQ(gate.most_ahead(), TimeGate::kLeastAhead) << "a kernel takes 10 ms";
+}
+
+TEST(TimeGate, CopiesThatEndDoNotHideThatItStalls) {
+  TimeGate gate;
+  gate.SetPercentage(10, 0);
+  for (int i = 0; i < 6; ++i) {
+    gate.Spend(10 * kMs, 100 * kMs);
+    gate.NoteDone(0);
+  }
+  EXPECT_TRUE(gate.stalled());
 }
 
 TEST(TimeGate, WhatIsGivenWhileClosedMakesNoRecordShorter) {
@@ -148,7 +158,7 @@ TEST(TimeGate, WhatIsGivenWhileClosedMakesNoRecordShorter) {
   gate.Spend(100 * kMs, 100 * kMs);
   gate.NoteGivenWhileClosed();
   gate.Spend(100 * kUs, 101 * kMs);
-  gate.NoteDone(1, 1);
+  gate.NoteDone(1);
   gate.Look(10'000 * kMs);
   EXPECT_EQ(gate.most_ahead(), TimeGate::kLeastAhead) << "it has taken 100 ms";
 }
