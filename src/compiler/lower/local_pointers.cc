@@ -1,5 +1,6 @@
 #include "compiler/lower/local_pointers.h"
 
+#include <llvm/Analysis/Utils/Local.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/ValueHandle.h>
 #include <llvm/Transforms/Utils/Local.h>
@@ -9,42 +10,117 @@
 namespace tutti::compiler::lowering {
 namespace {
 
-// An integer as pointer + offset; `pointer` null if it is not based on an alloca.
-struct Based {
-  llvm::Value* pointer = nullptr;
-  llvm::Value* offset = nullptr;
-};
-
 constexpr int kMaxDepth = 8;
 
-Based Decompose(llvm::IRBuilder<>& ir, llvm::Value* value, int depth) {
-  if (auto* cast = llvm::dyn_cast<llvm::PtrToIntOperator>(value)) {
-    llvm::Value* pointer = cast->getPointerOperand();
-    if (pointer->getType()->getPointerAddressSpace() == 0 &&
-        llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer))) {
-      return {pointer, ir.getInt64(0)};
+// Finds integers that are the address of an alloca and an offset, through sums, choices and loops, and makes the
+// offsets.
+class LocalAddress {
+ public:
+  // Null if not all that `value` may be is based on one alloca.
+  llvm::AllocaInst* BaseOf(llvm::Value* value) {
+    visited_.clear();
+    base_ = nullptr;
+    return IsBased(value, 0) ? base_ : nullptr;
+  }
+
+  // Of a value that BaseOf found a base of; made before `before`.
+  llvm::Value* OffsetOf(llvm::Value* value, llvm::Instruction* before) {
+    llvm::IRBuilder<> ir(before);
+    if (auto* cast = llvm::dyn_cast<llvm::PtrToIntOperator>(value)) return Distance(ir, cast->getPointerOperand());
+    auto* instruction = llvm::cast<llvm::Instruction>(value);
+    if (auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction)) return OffsetOfPhi(*phi);
+    if (auto* select = llvm::dyn_cast<llvm::SelectInst>(instruction)) {
+      llvm::Value* left = OffsetOf(select->getTrueValue(), before);
+      return ir.CreateSelect(select->getCondition(), left, OffsetOf(select->getFalseValue(), before));
     }
-    return {};
+    llvm::Value *left = instruction->getOperand(0), *right = instruction->getOperand(1);
+    if (instruction->getOpcode() == llvm::Instruction::Sub) return ir.CreateSub(OffsetOf(left, before), right);
+    if (LocalAddress other; other.BaseOf(left) != base_) std::swap(left, right);
+    return ir.CreateAdd(OffsetOf(left, before), right);
   }
-  auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value);
-  if (operation == nullptr || depth == kMaxDepth) return {};
-  llvm::Value* left = operation->getOperand(0);
-  llvm::Value* right = operation->getOperand(1);
-  if (operation->getOpcode() == llvm::Instruction::Sub) {
-    const Based base = Decompose(ir, left, depth + 1);
-    if (base.pointer == nullptr) return {};
-    return {base.pointer, ir.CreateSub(base.offset, right)};
+
+  // The phis whose offsets were made: nothing may be deleted before all are.
+  std::vector<llvm::WeakVH> Replaced() const {
+    std::vector<llvm::WeakVH> phis;
+    for (const auto& [phi, offset] : offsets_) phis.emplace_back(phi);
+    return phis;
   }
-  const auto* disjoint = llvm::dyn_cast<llvm::PossiblyDisjointInst>(operation);
-  if (operation->getOpcode() != llvm::Instruction::Add && (disjoint == nullptr || !disjoint->isDisjoint())) return {};
-  if (const Based base = Decompose(ir, left, depth + 1); base.pointer != nullptr) {
-    return {base.pointer, ir.CreateAdd(base.offset, right)};
+
+ private:
+  static llvm::Value* AddressOf(llvm::Value* value) {
+    auto* cast = llvm::dyn_cast<llvm::PtrToIntOperator>(value);
+    return cast == nullptr || cast->getPointerOperand()->getType()->getPointerAddressSpace() != 0
+               ? nullptr
+               : cast->getPointerOperand();
   }
-  if (const Based base = Decompose(ir, right, depth + 1); base.pointer != nullptr) {
-    return {base.pointer, ir.CreateAdd(base.offset, left)};
+
+  static bool IsSum(const llvm::Instruction& instruction) {
+    const auto* disjoint = llvm::dyn_cast<llvm::PossiblyDisjointInst>(&instruction);
+    return instruction.getOpcode() == llvm::Instruction::Add || (disjoint != nullptr && disjoint->isDisjoint());
   }
-  return {};
-}
+
+  bool IsBased(llvm::Value* value, int depth) {
+    if (llvm::Value* pointer = AddressOf(value)) {
+      auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer));
+      if (alloca == nullptr || (base_ != nullptr && base_ != alloca)) return false;
+      base_ = alloca;
+      return true;
+    }
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    if (instruction == nullptr || depth == kMaxDepth) return false;
+    if (auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction)) {
+      if (!visited_.insert(phi).second) return true;  // if all else that comes in is
+      return llvm::all_of(phi->incoming_values(), [&](llvm::Value* incoming) { return IsBased(incoming, depth + 1); });
+    }
+    if (auto* select = llvm::dyn_cast<llvm::SelectInst>(instruction))
+      return IsBased(select->getTrueValue(), depth + 1) && IsBased(select->getFalseValue(), depth + 1);
+    if (instruction->getOpcode() == llvm::Instruction::Sub) return IsBased(instruction->getOperand(0), depth + 1);
+    if (!IsSum(*instruction)) return false;
+    return IsBasedSide(instruction->getOperand(0), depth) || IsBasedSide(instruction->getOperand(1), depth);
+  }
+
+  // One side of a sum. What was assumed on the way is forgotten if it is not.
+  bool IsBasedSide(llvm::Value* value, int depth) {
+    auto visited = visited_;
+    llvm::AllocaInst* base = base_;
+    if (IsBased(value, depth + 1)) return true;
+    visited_ = std::move(visited);
+    base_ = base;
+    return false;
+  }
+
+  // Of the pointer from its alloca.
+  llvm::Value* Distance(llvm::IRBuilder<>& ir, llvm::Value* pointer) {
+    const llvm::DataLayout& layout = ir.GetInsertBlock()->getModule()->getDataLayout();
+    llvm::Value* distance = ir.getInt64(0);
+    while (auto* gep = llvm::dyn_cast<llvm::GEPOperator>(pointer)) {
+      distance = ir.CreateAdd(distance, llvm::emitGEPOffset(&ir, layout, gep));
+      pointer = gep->getPointerOperand();
+    }
+    if (pointer == base_) return distance;
+    return ir.CreateAdd(
+        distance, ir.CreateSub(ir.CreatePtrToInt(pointer, ir.getInt64Ty()), ir.CreatePtrToInt(base_, ir.getInt64Ty())));
+  }
+
+  llvm::Value* OffsetOfPhi(llvm::PHINode& phi) {
+    if (llvm::PHINode* made = offsets_.lookup(&phi)) return made;
+    auto* offset = llvm::PHINode::Create(phi.getType(), phi.getNumIncomingValues(), phi.getName(), phi.getIterator());
+    offsets_[&phi] = offset;
+    for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
+      llvm::BasicBlock* from = phi.getIncomingBlock(i);
+      // Several edges from one block bring one value.
+      const int same = offset->getBasicBlockIndex(from);
+      llvm::Value* incoming = same >= 0 ? offset->getIncomingValue(static_cast<unsigned>(same))
+                                        : OffsetOf(phi.getIncomingValue(i), from->getTerminator());
+      offset->addIncoming(incoming, from);
+    }
+    return offset;
+  }
+
+  llvm::AllocaInst* base_ = nullptr;
+  llvm::SmallPtrSet<llvm::PHINode*, 8> visited_;
+  llvm::DenseMap<llvm::PHINode*, llvm::PHINode*> offsets_;
+};
 
 // Accesses of local memory through the generic address space: the same addresses.
 void ReplacePointer(llvm::IntToPtrInst* cast, llvm::Value* pointer) {
@@ -66,23 +142,30 @@ void ReplacePointer(llvm::IntToPtrInst* cast, llvm::Value* pointer) {
 }  // namespace
 
 llvm::PreservedAnalyses LocalPointersPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-  bool changed = false;
-  std::vector<llvm::WeakVH> casts;  // one may be deleted as dead while another is replaced
+  bool any = false;
+  std::vector<llvm::IntToPtrInst*> casts;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    any |= llvm::isa<llvm::PtrToIntInst>(instruction);
     auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(&instruction);
-    if (cast != nullptr && cast->getSrcTy()->isIntegerTy(64)) casts.emplace_back(cast);
+    if (cast != nullptr && cast->getSrcTy()->isIntegerTy(64)) casts.push_back(cast);
   }
-  for (const llvm::WeakVH& handle : casts) {
-    if (handle == nullptr) continue;
-    auto* cast = llvm::cast<llvm::IntToPtrInst>(handle);
-    llvm::IRBuilder<> ir(cast);
-    const Based base = Decompose(ir, cast->getOperand(0), 0);
-    if (base.pointer == nullptr) continue;
-    ReplacePointer(cast, ir.CreateGEP(ir.getInt8Ty(), base.pointer, base.offset));
-    llvm::RecursivelyDeleteTriviallyDeadInstructions(cast);
-    changed = true;
+  if (!any) return llvm::PreservedAnalyses::all();
+  LocalAddress address;
+  llvm::SmallVector<llvm::WeakTrackingVH> replaced;
+  for (llvm::IntToPtrInst* cast : casts) {
+    llvm::AllocaInst* base = address.BaseOf(cast->getOperand(0));
+    if (base == nullptr) continue;
+    llvm::Value* offset = address.OffsetOf(cast->getOperand(0), cast);
+    ReplacePointer(cast, llvm::IRBuilder<>(cast).CreateGEP(llvm::Type::getInt8Ty(cast->getContext()), base, offset));
+    replaced.emplace_back(cast);
   }
-  if (!changed) return llvm::PreservedAnalyses::all();
+  if (replaced.empty()) return llvm::PreservedAnalyses::all();
+  const std::vector<llvm::WeakVH> phis = address.Replaced();
+  llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(replaced);
+  for (const llvm::WeakVH& handle : phis) {
+    llvm::Value* phi = handle;
+    if (phi != nullptr) llvm::RecursivelyDeleteDeadPHINode(llvm::cast<llvm::PHINode>(phi));
+  }
   llvm::PreservedAnalyses preserved;
   preserved.preserveSet<llvm::CFGAnalyses>();
   return preserved;

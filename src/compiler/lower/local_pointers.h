@@ -6,7 +6,8 @@
 
 namespace tutti::compiler::lowering {
 
-// inttoptr(ptrtoint A + x), in any association and with constants, becomes getelementptr i8, A, x.
+// inttoptr(ptrtoint A + x), in any association and with constants, becomes getelementptr i8, A, x; so does a pointer
+// that a loop moves along, or that a branch chose.
 struct LocalPointersPass : llvm::PassInfoMixin<LocalPointersPass> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };

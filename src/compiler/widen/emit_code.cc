@@ -79,7 +79,8 @@ void FunctionEmitter::EmitInstruction(const llvm::Instruction& instruction) {
   }
   if (const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
     if (IsWarpVariable(*alloca)) return;
-    llvm::Value* base = builder_.CreateAdd(abi_.local_base(), builder_.getInt64(frame_.OffsetOf(*alloca)));
+    const uint64_t begin = InterleaveDistance(*alloca) != 0 ? module_.frame_bytes * kLanes : 0;
+    llvm::Value* base = builder_.CreateAdd(abi_.local_base(), builder_.getInt64(begin + frame_.OffsetOf(*alloca)));
     if (!is_kernel()) base = builder_.CreateAdd(base, wide_.getArg(2));
     return Define(*alloca, {base});
   }

@@ -15,12 +15,14 @@
 #include "compiler/widen/emit/function_emitter.h"
 #include "compiler/widen/emit/kernel_descriptor.h"
 #include "compiler/widen/emit/module_state.h"
+#include "compiler/widen/memory/interleaved_locals.h"
 
 namespace tutti::compiler {
 namespace {
 
 // Local memory of each lane for recursive functions.
 constexpr uint64_t kRecursionBytes = 16 << 10;
+constexpr uint64_t kLineBytes = 64;
 
 uint32_t KernelNumber(const llvm::Module& module, unsigned i) {
   const llvm::NamedMDNode* numbers = module.getNamedMetadata("tutti.kernel");
@@ -44,7 +46,7 @@ Status WidenFunction(llvm::Function& scalar, llvm::Function& wide, ModuleState& 
   llvm::DominatorTree dominators(scalar);
   llvm::LoopInfo loops(dominators);
   Schedule schedule(scalar, loops);
-  const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
+  const ShapeAnalysis shapes(scalar, state.block, state.frame_bytes, schedule);
   FunctionEmitter emitter(scalar, wide, state, shapes, schedule);
   TUTTI_TRY(emitter.Emit());
   PromoteSlots(wide);
@@ -52,13 +54,16 @@ Status WidenFunction(llvm::Function& scalar, llvm::Function& wide, ModuleState& 
 }
 
 // Of each lane: enough for all functions that are on the call stack at once, and the stack of alloca.
-uint64_t LocalBytes(llvm::ArrayRef<llvm::Function*> scalars, uint64_t stack_bytes) {
+uint64_t FrameBytes(llvm::ArrayRef<llvm::Function*> scalars, uint64_t stack_bytes) {
   uint64_t of_kernel = 0, of_others = 0;
   for (const llvm::Function* scalar : scalars) {
     uint64_t& bytes = scalar->getName() == "tutti.kernel" ? of_kernel : of_others;
     bytes += LocalFrame(*scalar).bytes();
   }
-  return of_kernel + (of_others != 0 ? kRecursionBytes : 0) + stack_bytes;
+  const uint64_t bytes = of_kernel + (of_others != 0 ? kRecursionBytes : 0) + stack_bytes;
+  // Multiples of this put the lanes' copies of a variable into few sets of a cache.
+  constexpr uint64_t kFewSets = 512;
+  return bytes != 0 && bytes % kFewSets == 0 ? bytes + kLineBytes : bytes;
 }
 
 llvm::Function* Declare(llvm::Module& module, llvm::FunctionType* type, const llvm::Twine& name) {
@@ -86,6 +91,7 @@ llvm::Function* DeclareKernel(llvm::Module& module) {
 
 Status Widen(llvm::Module& module, const WidenOptions& options) {
   TUTTI_TRY(PrepareForWidening(module, options));
+  InterleaveLocals(*module.getFunction("tutti.kernel"));
   ModuleState state(module, options);
   state.static_shared_bytes = KernelNumber(module, 0);
   state.param_bytes = KernelNumber(module, 2);
@@ -96,9 +102,10 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
     if (!function.isDeclaration()) scalars.push_back(&function);
   }
   state.stack_bytes = StackBytes(module);
-  state.local_bytes = LocalBytes(scalars, state.stack_bytes);
+  state.frame_bytes = FrameBytes(scalars, state.stack_bytes);
+  state.interleaved_bytes = LocalFrame(*module.getFunction("tutti.kernel")).interleaved_bytes() / kLanes;
   for (llvm::Function* scalar : scalars) TUTTI_TRY(SeparateLanes(*scalar, state));
-  state.local_bytes = LocalBytes(scalars, state.stack_bytes);  // taking turns may have moved variables there
+  state.frame_bytes = FrameBytes(scalars, state.stack_bytes);  // taking turns may have moved variables there
 
   llvm::Function* kernel = nullptr;
   for (llvm::Function* scalar : scalars) {

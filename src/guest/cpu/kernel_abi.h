@@ -144,7 +144,7 @@ struct WarpState {
   uint32_t warp;  // index in the block
   // mask of lanes that exist (the last warp may be partial); written by guest code: lanes not exited
   uint32_t lanes;
-  uint8_t* local;  // the warp's local memory: lane l owns [local + l * local_bytes, + local_bytes)
+  uint8_t* local;  // the warp's local memory, of 32 * local_bytes, in which the kernel gives each lane its part
   uint32_t local_bytes;  // per lane, as the descriptor asked
   uint32_t reserved;
   uint64_t stack_limit;  // called functions may be entered as long as the stack pointer is not below this

@@ -6,8 +6,9 @@
 // is stored concerns the copying alone.
 //
 // In the inner loop a thread holds kTogether sums: an element of A, which is one load for all lanes, is used for each of
-// them. Those of B are the same for all lanes, and read 16 bytes at a time since each read has a check of its own. More
-// sums than that, and the compiler keeps them in memory; a deeper piece does not fit into the first-level cache.
+// them. Those of B, of a row of its piece, are the same for all lanes. More sums than that, and the compiler keeps them in
+// memory; a deeper piece does not fit into the first-level cache. Between the groups sums are in local memory, which is
+// interleaved: vectors.
 #include "libraries/blas/element.cuh"
 
 namespace tutti::blas {
@@ -19,11 +20,6 @@ template <typename T>
 constexpr int kAtATime = 16 / sizeof(T);
 template <typename T>
 constexpr int kTogether = 32 / sizeof(T);
-// How the piece of B lies in shared memory: 16 bytes that are read together are of a row, and of one element of A; or of a
-// column, for types of which fewer fit into them.
-template <typename T>
-constexpr bool kByRows = sizeof(T) == 4;
-
 #define SHARED_ADDRESS(pointer) \
   static_cast<unsigned>(reinterpret_cast<uintptr_t>((__attribute__((address_space(3))) void*)(pointer)))
 
@@ -52,8 +48,16 @@ __device__ __forceinline__ void Load16(const Complex<double>* from, Complex<doub
   asm("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(to[0].re), "=d"(to[0].im) : "r"(SHARED_ADDRESS(from)) : "memory");
 }
 
+// A field of the task. Without this the compiler makes one load of `field or what is elsewhere`, for which the task must
+// have an address: a copy of it in local memory, where no array is interleaved then.
+template <typename T>
+__device__ __forceinline__ T* Field(T* field) {
+  asm("" : "+l"(field));
+  return field;
+}
 __device__ __forceinline__ const void* DataOf(const Operand& operand, int64_t batch) {
-  return operand.array != nullptr ? operand.array[batch] : operand.data;
+  const void* data = Field(operand.data);
+  return operand.array != nullptr ? operand.array[batch] : data;
 }
 __device__ __forceinline__ int64_t StartOf(const Operand& operand, int64_t batch) {
   return operand.offset + (operand.array != nullptr ? 0 : batch * operand.stride);
@@ -80,61 +84,62 @@ __device__ T Shaped(const Operand& x, const void* data, int64_t start, int64_t r
   return x.conjugated ? Conjugate(value) : value;
 }
 
-// Copies a rectangle of what is stored, from (down, across). Columns of it are contiguous, so lanes go down.
-// Which element a thread takes in each round is a constant and the thread's own number: then lanes are seen to be neighbours.
-template <typename T, Type kType, int kThreads, int kHeight, int kWidth>
+// Copies a rectangle of what is stored, kHeight of a column by kWidth columns, from (down, across), so that lanes write
+// neighbours: down the columns where these stay columns, and across them where they become rows, since to gather costs
+// less than to scatter. Which element a thread takes in each round is a constant and the thread's own number: then lanes
+// are seen to be neighbours.
+template <typename T, Type kType, int kThreads, int kHeight, int kWidth, int kToDown, int kToAcross>
 __device__ __forceinline__ void CopyRectangle(const Operand& x, const void* data, int64_t start, int64_t down,
-                                              int64_t down_end, int64_t across, int64_t across_end, T* to, int to_down,
-                                              int to_across) {
+                                              int64_t down_end, int64_t across, int64_t across_end, T* to) {
   const int t = threadIdx.x;
-  constexpr int kTall = kHeight % kThreads == 0 ? kHeight / kThreads : 0;  // rounds of a column, if it takes some
-  constexpr int kFlat = kThreads % kHeight == 0 ? kThreads / kHeight : 0;  // columns of a round
+  constexpr bool kLanesDown = kToDown == 1;
+  constexpr int kLine = kLanesDown ? kHeight : kWidth;  // that lanes go along
+  constexpr int kTall = kLine % kThreads == 0 ? kLine / kThreads : 0;  // rounds of a line, if it takes some
+  constexpr int kFlat = kThreads / kLine;                              // else lines of a round
+  static_assert(kTall > 0 || kThreads % kLine == 0);
 #pragma unroll 4
   for (int round = 0; round < (kHeight * kWidth + kThreads - 1) / kThreads; ++round) {
-    int d, c;
+    int along, line;
     if constexpr (kTall > 0) {
-      d = t + round % kTall * kThreads;
-      c = round / kTall;
-    } else if constexpr (kFlat > 0) {
-      d = t % kHeight;
-      c = t / kHeight + round * kFlat;
+      along = t + round % kTall * kThreads;
+      line = round / kTall;
     } else {
-      d = (t + round * kThreads) % kHeight;
-      c = (t + round * kThreads) / kHeight;
+      along = t % kLine;
+      line = t / kLine + round * kFlat;
     }
-    if (kHeight * kWidth % kThreads != 0 && c >= kWidth) continue;
+    const int d = kLanesDown ? along : line, c = kLanesDown ? line : along;
+    if (kHeight * kWidth % kThreads != 0 && line >= kHeight * kWidth / kLine) continue;
     T value = Zero<T>();
     if (down + d < down_end && across + c < across_end)
       value = LoadAs<T>(data, start + down + d + (across + c) * x.ld, kType);
-    to[d * to_down + c * to_across] = x.conjugated ? Conjugate(value) : value;
+    to[d * kToDown + c * kToAcross] = x.conjugated ? Conjugate(value) : value;
   }
 }
 
-template <typename T, Type kType, int kThreads, int kHeight, int kWidth>
+template <typename T, Type kType, int kThreads, int kHeight, int kWidth, int kToRow, int kToColumn>
 __device__ __forceinline__ void CopyGeneral(const Operand& x, const void* data, int64_t start, int64_t row,
-                                            int64_t rows, int64_t column, int64_t columns, T* to, int to_row,
-                                            int to_column) {
+                                            int64_t rows, int64_t column, int64_t columns, T* to) {
   if (x.transposed)
-    CopyRectangle<T, kType, kThreads, kWidth, kHeight>(x, data, start, column, columns, row, rows, to, to_column, to_row);
+    CopyRectangle<T, kType, kThreads, kWidth, kHeight, kToColumn, kToRow>(x, data, start, column, columns, row, rows, to);
   else
-    CopyRectangle<T, kType, kThreads, kHeight, kWidth>(x, data, start, row, rows, column, columns, to, to_row, to_column);
+    CopyRectangle<T, kType, kThreads, kHeight, kWidth, kToRow, kToColumn>(x, data, start, row, rows, column, columns, to);
 }
 
 // Copies kHeight x kWidth elements of `x` as it is used, from (row, column); outside of rows x columns they are zero.
-// Element (i, j) goes to to[i * to_row + j * to_column].
-template <typename T, int kThreads, int kHeight, int kWidth>
+// Element (i, j) goes to to[i * kToRow + j * kToColumn].
+template <typename T, int kThreads, int kHeight, int kWidth, int kToRow, int kToColumn>
 __device__ __forceinline__ void Copy(const Operand& x, const void* data, int64_t start, int64_t row, int64_t rows,
-                                     int64_t column, int64_t columns, T* to, int to_row, int to_column) {
+                                     int64_t column, int64_t columns, T* to) {
   if (x.shape != Shape::kGeneral) {
     for (int i = threadIdx.x; i < kHeight * kWidth; i += blockDim.x) {
       const int r = i % kHeight, c = i / kHeight;
       const bool inside = row + r < rows && column + c < columns;
-      to[r * to_row + c * to_column] = inside ? Shaped<T>(x, data, start, row + r, column + c) : Zero<T>();
+      to[r * kToRow + c * kToColumn] = inside ? Shaped<T>(x, data, start, row + r, column + c) : Zero<T>();
     }
     return;
   }
 #define COPY(type) \
-  CopyGeneral<T, type, kThreads, kHeight, kWidth>(x, data, start, row, rows, column, columns, to, to_row, to_column)
+  CopyGeneral<T, type, kThreads, kHeight, kWidth, kToRow, kToColumn>(x, data, start, row, rows, column, columns, to)
   if constexpr (sizeof(T) > 4) {
     COPY(Type::kF64);
   } else if constexpr (Traits<T>::kFraction) {
@@ -181,7 +186,8 @@ __device__ __forceinline__ void Finish(const GemmTask& task, int64_t batch, T al
     }
     if (task.d_scale != nullptr) value *= *task.d_scale;
   }
-  StoreAs<T>(task.d.array != nullptr ? task.d.array[batch] : task.d.data,
+  void* data = Field(task.d.data);
+  StoreAs<T>(task.d.array != nullptr ? task.d.array[batch] : data,
              task.d.offset + (task.d.array != nullptr ? 0 : batch * task.d.stride) + row + column * task.d.ld,
              task.d.type, value);
 }
@@ -197,12 +203,13 @@ __device__ __forceinline__ void Product(const GemmTask& task, int64_t batch, int
   const int64_t a_start = StartOf(task.a, batch), b_start = StartOf(task.b, batch);
   T alpha = Value<T>(task.alpha), beta = Value<T>(task.beta);
   T sums[kGemmColumns];
-  for (int j = 0; j < kGemmColumns; ++j) sums[j] = Zero<T>();
+  int nothing;
+  asm("mov.b32 %0, 0;" : "=r"(nothing));  // a constant would make a memset, which clang writes as a loop over bytes
+  for (int j = 0; j < kGemmColumns; ++j) sums[j] = Make<T>(nothing, 0);
   const int64_t k = IsZero(alpha) ? 0 : task.k;  // then BLAS reads neither A nor B
   for (int64_t depth = 0; depth < k; depth += kDepth<T>) {
-    Copy<T, kRows, kRows, kDepth<T>>(task.a, a, a_start, row0, task.m, depth, task.k, a_piece, 1, kRows);
-    Copy<T, kRows, kDepth<T>, kGemmColumns>(task.b, b, b_start, depth, task.k, column0, task.n, b_piece,
-                                     kByRows<T> ? kGemmColumns : 1, kByRows<T> ? 1 : kDepth<T>);
+    Copy<T, kRows, kRows, kDepth<T>, 1, kRows>(task.a, a, a_start, row0, task.m, depth, task.k, a_piece);
+    Copy<T, kRows, kDepth<T>, kGemmColumns, kGemmColumns, 1>(task.b, b, b_start, depth, task.k, column0, task.n, b_piece);
     __syncthreads();
 #pragma unroll
     for (int first = 0; first < kGemmColumns; first += kTogether<T>) {
@@ -210,31 +217,15 @@ __device__ __forceinline__ void Product(const GemmTask& task, int64_t batch, int
       T sum[kTogether<T>];
 #pragma unroll
       for (int j = 0; j < kTogether<T>; ++j) sum[j] = sums[first + j];
-      if constexpr (kByRows<T>) {
-#pragma unroll 2
-        for (int p = 0; p < kDepth<T>; ++p) {
-          const T x = a_piece[p * kRows + t];
+#pragma unroll 1  // of two steps all would be loaded before the first is used: more than there are registers
+      for (int p = 0; p < kDepth<T>; ++p) {
+        const T x = a_piece[p * kRows + t];
 #pragma unroll
-          for (int j = 0; j < kTogether<T>; j += kAtATime<T>) {
-            T y[kAtATime<T>];
-            Load16(&b_piece[p * kGemmColumns + first + j], y);
+        for (int j = 0; j < kTogether<T>; j += kAtATime<T>) {
+          T y[kAtATime<T>];
+          Load16(&b_piece[p * kGemmColumns + first + j], y);
 #pragma unroll
-            for (int i = 0; i < kAtATime<T>; ++i) sum[j + i] = MultiplyAdd(x, y[i], sum[j + i]);
-          }
-        }
-      } else {
-#pragma unroll 1
-        for (int p = 0; p < kDepth<T>; p += kAtATime<T>) {
-          T x[kAtATime<T>];
-#pragma unroll
-          for (int i = 0; i < kAtATime<T>; ++i) x[i] = a_piece[(p + i) * kRows + t];
-#pragma unroll
-          for (int j = 0; j < kTogether<T>; ++j) {
-            T y[kAtATime<T>];
-            Load16(&b_piece[(first + j) * kDepth<T> + p], y);
-#pragma unroll
-            for (int i = 0; i < kAtATime<T>; ++i) sum[j] = MultiplyAdd(x[i], y[i], sum[j]);
-          }
+          for (int i = 0; i < kAtATime<T>; ++i) sum[j + i] = MultiplyAdd(x, y[i], sum[j + i]);
         }
       }
 #pragma unroll

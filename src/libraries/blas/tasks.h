@@ -62,7 +62,7 @@ struct GemmTask {
   Activation activation;
   bool bias_by_column, real_diagonal;
 };
-inline constexpr int kGemmRows = 128, kGemmColumns = 48;  // of a block's tile; blocks of 32 threads have 32 rows
+inline constexpr int kGemmRows = 128, kGemmColumns = 64;  // of a block's tile; blocks of 32 threads have 32 rows
 
 // Level 1: n elements of x and y.
 struct VectorTask {

@@ -1,10 +1,12 @@
 #include "compiler/widen/analysis/local_frame.h"
 
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 
 #include "compiler/contract/intrinsics.h"
 #include "compiler/contract/local_stack.h"
+#include "compiler/widen/analysis/shape.h"
 
 namespace tutti::compiler {
 
@@ -17,16 +19,29 @@ bool IsWarpVariable(const llvm::Value& pointer) {
   return alloca != nullptr && alloca->hasMetadata("tutti.warp_variable");
 }
 
+void MakeInterleaved(llvm::AllocaInst& alloca, uint64_t distance) {
+  auto* value = llvm::ConstantInt::get(llvm::Type::getInt64Ty(alloca.getContext()), distance);
+  alloca.setMetadata("tutti.interleaved",
+                     llvm::MDNode::get(alloca.getContext(), {llvm::ConstantAsMetadata::get(value)}));
+}
+
+uint64_t InterleaveDistance(const llvm::AllocaInst& alloca) {
+  const llvm::MDNode* distance = alloca.getMetadata("tutti.interleaved");
+  return distance == nullptr ? 0 : llvm::mdconst::extract<llvm::ConstantInt>(distance->getOperand(0))->getZExtValue();
+}
+
 LocalFrame::LocalFrame(const llvm::Function& function) {
   const llvm::DataLayout& layout = function.getParent()->getDataLayout();
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
     const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
     if (alloca == nullptr || !alloca->isStaticAlloca() || IsWarpVariable(*alloca)) continue;
-    bytes_ = llvm::alignTo(bytes_, alloca->getAlign());
-    offsets_[alloca] = bytes_;
-    bytes_ += alloca->getAllocationSize(layout)->getFixedValue();
+    uint64_t& bytes = InterleaveDistance(*alloca) != 0 ? interleaved_bytes_ : bytes_;
+    bytes = llvm::alignTo(bytes, alloca->getAlign());
+    offsets_[alloca] = bytes;
+    bytes += alloca->getAllocationSize(layout)->getFixedValue();
   }
   bytes_ = llvm::alignTo(bytes_, 16);
+  interleaved_bytes_ = llvm::alignTo(interleaved_bytes_, 16 * kLanes);
 }
 
 uint64_t StackBytes(const llvm::Module& module) {

@@ -1,4 +1,5 @@
-// Lays out the allocas of a function in each lane's local memory.
+// Lays out the allocas of a function in the local memory of a warp: first come the frames of the lanes, and then, for
+// all lanes together, the arrays that are interleaved (memory/interleaved_locals.h).
 //
 // Two kinds of variables are not in it: those of an apart copy (apart_copy.h), and those that would be too many SSA
 // values in a loop of turns (turns.h). Each of these is one vector in the warp's frame and stays in memory; as SSA
@@ -15,16 +16,23 @@ namespace tutti::compiler {
 void MakeWarpVariable(llvm::AllocaInst& alloca);
 bool IsWarpVariable(const llvm::Value& pointer);
 
+// `alloca` holds all lanes' copies, two lanes' ones of an element being `distance` bytes apart.
+void MakeInterleaved(llvm::AllocaInst& alloca, uint64_t distance);
+// 0 if each lane has its copy in its own frame.
+uint64_t InterleaveDistance(const llvm::AllocaInst& alloca);
+
 class LocalFrame {
  public:
   explicit LocalFrame(const llvm::Function& function);
 
-  uint64_t bytes() const { return bytes_; }  // a multiple of 16
+  uint64_t bytes() const { return bytes_; }  // of each lane; a multiple of 16
+  uint64_t interleaved_bytes() const { return interleaved_bytes_; }  // of all lanes; a multiple of 16 for each
+  // In the lane's frame, or in the memory of what is interleaved.
   uint64_t OffsetOf(const llvm::AllocaInst& alloca) const { return offsets_.lookup(&alloca); }
 
  private:
   llvm::DenseMap<const llvm::AllocaInst*, uint64_t> offsets_;
-  uint64_t bytes_ = 0;
+  uint64_t bytes_ = 0, interleaved_bytes_ = 0;
 };
 
 // Of each lane's local memory, for alloca: tutti.stack. 0 if the module has none.

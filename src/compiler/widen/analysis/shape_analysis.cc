@@ -10,9 +10,9 @@
 
 namespace tutti::compiler {
 
-ShapeAnalysis::ShapeAnalysis(const llvm::Function& function, const BlockShape& block, uint64_t local_bytes,
+ShapeAnalysis::ShapeAnalysis(const llvm::Function& function, const BlockShape& block, uint64_t frame_bytes,
                              Schedule& schedule)
-    : layout_(function.getParent()->getDataLayout()), block_(block), local_bytes_(local_bytes) {
+    : layout_(function.getParent()->getDataLayout()), block_(block), frame_bytes_(frame_bytes) {
   for (const llvm::Argument& argument : function.args()) shapes_[&argument] = Shape::Varying();
   for (const llvm::Instruction& instruction : llvm::instructions(function)) shapes_[&instruction] = Shape();
   llvm::BitVector divergent(schedule.size());
@@ -74,17 +74,20 @@ Shape ShapeAnalysis::Compute(const llvm::Instruction& instruction, const Schedul
     return LoadShape(*load, Of(load->getPointerOperand()));
   }
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return ComputeCall(*call);
-  if (llvm::isa<llvm::AllocaInst>(instruction)) return LocalAddress();
+  if (const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
+    const uint64_t distance = InterleaveDistance(*alloca);
+    return LocalAddress(distance != 0 ? distance : frame_bytes_);
+  }
   if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(instruction)) return Shape::Varying();
   if (instruction.getType()->isVoidTy()) return Shape::Varying();
   return ElementwiseShape(instruction, layout_, shape_of);
 }
 
-// Of the same thing in each lane's local memory.
-Shape ShapeAnalysis::LocalAddress() const {
+// Of the same thing in each lane's local memory, `distance` bytes apart.
+Shape ShapeAnalysis::LocalAddress(uint64_t distance) {
   Shape shape = Shape::Uniform(BaseRule::kSource);
   LaneOffsets offsets;
-  for (unsigned lane = 0; lane < kLanes; ++lane) offsets[lane] = static_cast<int64_t>(lane * local_bytes_);
+  for (unsigned lane = 0; lane < kLanes; ++lane) offsets[lane] = static_cast<int64_t>(lane * distance);
   shape.set_offsets(offsets, 64);
   return shape;
 }
@@ -98,7 +101,7 @@ Shape ShapeAnalysis::ComputeCall(const llvm::CallInst& call) const {
     return members.is_uniform() ? Shape::Uniform(BaseRule::kSource) : Shape::Varying();
   }
   switch (kind) {
-    case Intrinsic::kStack: return LocalAddress();
+    case Intrinsic::kStack: return LocalAddress(frame_bytes_);
     case Intrinsic::kTid: return block_.IndexShape(static_cast<unsigned>(suffix.front() - 'x'));
     case Intrinsic::kLaneid: {
       Shape shape = Shape::Uniform(BaseRule::kFolded);

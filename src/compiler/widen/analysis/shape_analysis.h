@@ -12,9 +12,9 @@ namespace tutti::compiler {
 
 class ShapeAnalysis {
  public:
-  // `local_bytes`: distance between two lanes' copies of an alloca. Updates `schedule` with the divergent branches
+  // `frame_bytes`: distance between two lanes' copies of an alloca. Updates `schedule` with the divergent branches
   // found.
-  ShapeAnalysis(const llvm::Function& function, const BlockShape& block, uint64_t local_bytes, Schedule& schedule);
+  ShapeAnalysis(const llvm::Function& function, const BlockShape& block, uint64_t frame_bytes, Schedule& schedule);
 
   const Shape& Of(const llvm::Value* value) const;
   // The block ends in a divergent branch.
@@ -23,12 +23,12 @@ class ShapeAnalysis {
  private:
   bool Lower(Schedule& schedule);
   Shape Compute(const llvm::Instruction& instruction, const Schedule& schedule) const;
-  Shape LocalAddress() const;
+  static Shape LocalAddress(uint64_t distance);
   Shape ComputeCall(const llvm::CallInst& call) const;
 
   const llvm::DataLayout& layout_;
   const BlockShape& block_;
-  uint64_t local_bytes_;
+  uint64_t frame_bytes_;
   llvm::DenseMap<const llvm::Value*, Shape> shapes_;
   mutable llvm::DenseMap<const llvm::Constant*, std::unique_ptr<Shape>> constants_;
 };

@@ -110,7 +110,7 @@ class FunctionCall {
   void RequireRoom(const llvm::Function& scalar, Value* lane) {
     Value* frame_end = builder_.CreateAdd(emitter_.NextFrame(), builder_.getInt64(LocalFrame(scalar).bytes()));
     Value* local = builder_.CreateICmpULE(
-        frame_end, builder_.getInt64(emitter_.module().local_bytes - emitter_.module().stack_bytes));
+        frame_end, builder_.getInt64(emitter_.module().frame_bytes - emitter_.module().stack_bytes));
     Value* stack_pointer = builder_.CreatePtrToInt(builder_.CreateStackSave(), builder_.getInt64Ty());
     Value* limit = emitter_.abi().WarpField(offsetof(guest::WarpState, stack_limit), builder_.getInt64Ty());
     emitter_.Unless(builder_.CreateAnd(local, builder_.CreateICmpUGE(stack_pointer, limit)), [&] {

@@ -40,7 +40,7 @@ Separation Needed(llvm::Function& scalar, const ModuleState& state) {
       llvm::any_of(loops.getLoopsInPreorder(), [&](const llvm::Loop* loop) { return IsSpinLoop(loops, *loop); });
   if (!spins && !HasJumpsToEnds(scalar)) return Separation::kNone;
   Schedule schedule(scalar, loops);
-  const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
+  const ShapeAnalysis shapes(scalar, state.block, state.frame_bytes, schedule);
   if (spins && HasLaneConflict(loops, dominators, schedule, shapes)) return Separation::kTurns;
   return HoldsBackEnds(scalar, schedule) ? Separation::kEnds : Separation::kNone;
 }
@@ -53,7 +53,7 @@ Partings PartingsOf(llvm::Function& scalar, const ModuleState& state, bool takes
   const llvm::DominatorTree dominators(scalar);
   const llvm::LoopInfo loops(dominators);
   Schedule schedule(scalar, loops);
-  const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
+  const ShapeAnalysis shapes(scalar, state.block, state.frame_bytes, schedule);
   return FindPartings(scalar, schedule);
 }
 
@@ -62,7 +62,7 @@ size_t CountTests(llvm::Function& scalar, const ModuleState& state) {
   const llvm::DominatorTree dominators(scalar);
   const llvm::LoopInfo loops(dominators);
   Schedule schedule(scalar, loops);
-  const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
+  const ShapeAnalysis shapes(scalar, state.block, state.frame_bytes, schedule);
   size_t tests = 0;
   for (unsigned i = 0; i < schedule.size(); ++i)
     tests += schedule.Next(i, Targets(schedule, *schedule.block(i))).size();

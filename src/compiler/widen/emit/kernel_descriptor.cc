@@ -137,7 +137,7 @@ void EmitKernelDescriptor(ModuleState& state, llvm::Function& warp) {
   layout.Add32(offsetof(KernelDescriptor, flags), state.flags);
   layout.Add32(offsetof(KernelDescriptor, param_bytes), state.param_bytes);
   layout.Add32(offsetof(KernelDescriptor, static_shared_bytes), state.static_shared_bytes);
-  layout.Add32(offsetof(KernelDescriptor, local_bytes), state.local_bytes);
+  layout.Add32(offsetof(KernelDescriptor, local_bytes), state.frame_bytes + state.interleaved_bytes);
   layout.Add32(offsetof(KernelDescriptor, stack_bytes), StackBytes(state));
   for (unsigned axis = 0; axis < 3; ++axis)
     layout.Add32(offsetof(KernelDescriptor, block) + 4 * axis, state.options.block[axis]);

@@ -40,8 +40,9 @@ struct ModuleState {
   uint64_t param_bytes = 0;
   uint64_t constant_bytes = 0;       // of the module, at tutti.constants_base()
   uint64_t static_shared_bytes = 0;  // a block has at least these
-  uint64_t local_bytes = 0;       // per lane, of all functions
-  uint64_t stack_bytes = 0;       // the last of these: tutti.stack
+  uint64_t frame_bytes = 0;        // of each lane's local memory, for the frames of all functions
+  uint64_t stack_bytes = 0;        // the last of these: tutti.stack
+  uint64_t interleaved_bytes = 0;  // per lane, of the memory that follows all lanes' frames
   uint64_t runtime_stack_bytes = 0;  // at most, of functions of the guest runtime with large frames
   uint64_t wide_operations = 0;  // emitted so far: the basis of the stack estimate
 

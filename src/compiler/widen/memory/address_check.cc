@@ -33,8 +33,9 @@ namespace runtime = guest_runtime;
 
 // The alloca that `pointer` is derived from, and whether [pointer, pointer + bytes) is proved to be inside it, and
 // aligned.
-const llvm::AllocaInst* FindAlloca(const llvm::Value* pointer, const llvm::DataLayout& layout, uint64_t bytes,
-                                   unsigned align_log2, bool& inside) {
+const llvm::AllocaInst* FindAlloca(FunctionEmitter& emitter, const llvm::Instruction& access,
+                                   const llvm::Value* pointer, uint64_t bytes, unsigned align_log2, bool& inside) {
+  const llvm::DataLayout& layout = emitter.module().module.getDataLayout();
   llvm::APInt offset(64, 0);
   const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
   if (const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(base)) {
@@ -51,7 +52,12 @@ const llvm::AllocaInst* FindAlloca(const llvm::Value* pointer, const llvm::DataL
       break;
     }
   }
-  return llvm::dyn_cast<llvm::AllocaInst>(base);
+  const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(base);
+  if (alloca == nullptr) return nullptr;
+  const uint64_t size = alloca->getAllocationSize(layout)->getFixedValue();
+  inside = bytes <= size && emitter.facts().BitsAt(pointer, access).countMinTrailingZeros() >= align_log2 &&
+           emitter.facts().GreatestDistance(*pointer, *alloca) <= size - bytes;
+  return alloca;
 }
 
 struct Bounds {
@@ -76,15 +82,16 @@ llvm::SmallVector<Bounds, 4> LaneBounds(const Shape& shape, unsigned align_log2)
   return runs;
 }
 
-// Proved by known bits of the shared offset: thread indices are below the block's extents, and below what branches on
-// the way compared them with.
+// Proved by known bits of the shared offset, and by its range in loops: thread indices are below the block's extents,
+// and below what branches on the way compared them with.
 bool IsInShared(FunctionEmitter& emitter, const llvm::Instruction& access, const llvm::Value* pointer, uint64_t bytes,
                 unsigned align_log2) {
   const auto* cast = llvm::dyn_cast<llvm::Operator>(pointer);
   if (cast == nullptr || cast->getOpcode() != llvm::Instruction::IntToPtr) return false;
   const llvm::KnownBits known = emitter.facts().BitsAt(cast->getOperand(0), access);
-  const uint64_t greatest = known.getMaxValue().getLimitedValue(), size = emitter.module().static_shared_bytes;
-  return bytes <= size && greatest <= size - bytes && known.countMinTrailingZeros() >= align_log2;
+  const uint64_t size = emitter.module().static_shared_bytes;
+  return bytes <= size && known.countMinTrailingZeros() >= align_log2 &&
+         emitter.facts().GreatestAt(cast->getOperand(0), access) <= size - bytes;
 }
 
 // Strips a constant offset from `pointer`.
@@ -141,8 +148,7 @@ Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, 
   switch (pointer->getType()->getPointerAddressSpace()) {
     case 0: {
       bool inside = false;
-      const llvm::DataLayout& layout = emitter.module().module.getDataLayout();
-      if (FindAlloca(pointer, layout, bytes, align_log2, inside) != nullptr) {
+      if (FindAlloca(emitter, instruction, pointer, bytes, align_log2, inside) != nullptr) {
         region.spaces = region.likely = runtime::kLocal;
         region.is_safe = inside;
       } else {

@@ -235,6 +235,37 @@ TEST(CheckedMemory, SharedMemoryEnds) {
   EXPECT_EQ(result.fault->thread, 8u);
 }
 
+TEST(CheckedMemory, AnIndexThatALoopBoundsNeedsNoCheck) {
+  // Threads take turns through 32 rows of shared memory; `rows` of them are there.
+  const auto loop = [](int rows) {
+    return KernelText(R"(
+  %w = zext i32 %tx to i64
+  %first = shl i64 %w, 2
+  br label %start
+start:
+  br label %loop
+loop:
+  %p = phi i64 [ 0, %start ], [ %next, %loop ]
+  %row = shl i64 %p, 8
+  %b = add i64 %row, %first
+  %s = inttoptr i64 %b to ptr addrspace(3)
+  store i32 %tx, ptr addrspace(3) %s
+  %next = add i64 %p, 1
+  %more = icmp ult i64 %next, 32
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+)",
+                      static_cast<uint32_t>(256 * rows));
+  };
+  EXPECT_THAT(Wide(loop(32), {.block = {64, 1, 1}}), Not(HasSubstr("tutti_check")));
+  EXPECT_THAT(Wide(loop(31), {.block = {64, 1, 1}}), HasSubstr("tutti_check"));
+  std::vector<uint32_t> memory(64);
+  const GridResult result = RunOn(loop(31), {.block = {64, 1, 1}}, Windowed(memory, 0, 0));
+  ASSERT_TRUE(result.fault);
+  EXPECT_EQ(result.fault->kind, guest::FaultKind::kIllegalAddress);
+}
+
 TEST(CheckedMemory, ALocalArrayCannotBeLeft) {
   const std::string ir = KernelText(R"(
   %array = alloca [8 x i32]

@@ -56,7 +56,7 @@ bool EmitSpecialRegister(FunctionEmitter& emitter, const llvm::CallInst& call, c
     }
     case Intrinsic::kLaneid: emitter.Define(call, {builder.getInt32(0)}); return true;
     case Intrinsic::kStack: {
-      const uint64_t offset = emitter.module().local_bytes - emitter.module().stack_bytes;
+      const uint64_t offset = emitter.module().frame_bytes - emitter.module().stack_bytes;
       emitter.Define(call, {builder.CreateAdd(emitter.abi().local_base(), builder.getInt64(offset))});
       return true;
     }
