@@ -83,7 +83,8 @@ class Deadline {
   const uint64_t at_ns_;
 };
 
-// Waits until something can be received.
+}  // namespace
+
 Status AwaitReadable(int socket, int timeout_ms) {
   const Deadline deadline(timeout_ms);
   for (;;) {
@@ -94,8 +95,6 @@ Status AwaitReadable(int socket, int timeout_ms) {
     if (errno != EINTR) return FailErrno("waiting for a message");
   }
 }
-
-}  // namespace
 
 Result<Fd> Listen(const std::string& path, mode_t mode) {
   TUTTI_ASSIGN(const sockaddr_un address, AddressOf(path));

@@ -54,6 +54,10 @@ Result<PeerCredentials> Peer(int socket);
 // Whether the other end is closed, by all processes that held it. What it has sent can still be read.
 bool HungUp(int socket);
 
+// Waits until something can be received, or the peer has closed. Fails once `timeout_ms` are over, whatever signals
+// arrive; < 0: no limit.
+Status AwaitReadable(int socket, int timeout_ms);
+
 // Sends one message. Blocks unless the socket is non-blocking. Never raises SIGPIPE.
 Status Send(int socket, std::span<const uint8_t> bytes, std::span<const int> fds = {});
 // The same without ever blocking: false if there is no room for the message now (wait until the socket is writable).

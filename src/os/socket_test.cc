@@ -44,8 +44,8 @@ class DeafListener {
   DeafListener() : path_("/tmp/tutti-socket-test." + std::to_string(getpid())), listener_(Socket()) {
     const sockaddr_un address = Address();
     unlink(path_.c_str());
-    bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    listen(listener_.get(), 0);
+    EXPECT_EQ(bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(listener_.get(), 0), 0);
     for (;;) {
       Fd caller(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
       if (connect(caller.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) break;

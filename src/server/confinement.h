@@ -2,7 +2,7 @@
 // memory should find a process with few rights. All restrictions are permanent.
 #pragma once
 
-#include <span>
+#include <vector>
 
 #include "base/error.h"
 
@@ -12,17 +12,13 @@ namespace tutti::server {
 // nothing in a process that has none.
 Status DropCapabilities();
 
-// Enters a Landlock domain: this thread, and those it creates, can no longer trace or inspect (by /proc either)
-// processes outside, execute files or create device nodes. Where the kernel supports it, they cannot signal processes
-// outside or connect to abstract sockets either. Fails without Landlock.
+// Enters a domain (os/confinement/domain.h) in which nothing is executed.
 Status EnterDomain();
 
-// Installs a seccomp filter in all threads: system calls that a server does not need fail with EPERM. From then on it
-// can start no process or program and signal none, so whatever it needs must already run. Fails without seccomp.
-//
-// EnterDomain and FilterSystemCalls are no-ops in sanitizer builds, whose run-time inspects its own process.
+// Installs a filter in all threads (os/confinement/call_filter.h): whatever the server needs must already run. Another
+// process starts compilers and executors (os/spawner.h).
 Status FilterSystemCalls();
 // System calls that are denied whatever their arguments.
-std::span<const int> ForbiddenCalls();
+std::vector<int> ForbiddenCalls();
 
 }  // namespace tutti::server
