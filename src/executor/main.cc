@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "command_line/command_line.h"
+#include "executor/confinement.h"
 #include "executor/device.h"
 #include "executor/modules.h"
 #include "executor/protocol/request.h"
@@ -104,9 +105,14 @@ class Requests {
 Status Run(const std::string& vendor_path, TextCapture* texts) {
   Hello hello;
   auto vendor = Vendor::Open(vendor_path);
+  const Status entered = EnterDomain(vendor && vendor->ours);
   auto device = vendor ? OpenDevice(*vendor) : std::unexpected(vendor.error());
+  const Status filtered = FilterSystemCalls();
   if (device) {
     hello.device = device->info;
+    for (const Status* const confined : {&entered, &filtered}) {
+      if (!*confined) hello.text += (hello.text.empty() ? "" : "; ") + confined->error().text;
+    }
   } else {
     hello.status = device.error().code != 0 ? device.error().code : cuda::CUDA_ERROR_UNKNOWN;
     hello.text = device.error().text;
@@ -136,6 +142,7 @@ int main(int argc, char** argv) {
   line.Version("tutti-executor " TUTTI_VERSION);
   line.AddOption("--vendor", &vendor, "path of the vendor's libcuda.so.1");
   if (const auto status = line.Parse(argc, argv)) return *status;
+  tutti::executor::HideMemory();
   tutti::os::EndWith(tutti::executor::kLifelineFd);
   signal(SIGPIPE, SIG_IGN);
   auto texts = tutti::executor::TextCapture::Start();

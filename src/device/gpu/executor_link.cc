@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/printable.h"
 #include "cuda/device_attribute.h"
 #include "cuda/result.h"
 #include "os/lifeline.h"
@@ -126,6 +127,7 @@ Status ExecutorLink::AwaitHello() {
   }
   TUTTI_ASSIGN(const executor::Hello hello, executor::ParseHello(message.bytes));
   if (hello.status != 0) return Fail(hello.status, hello.text);
+  unconfined_ = Printable(hello.text);
   device_ = hello.device;
   return PutRight(&device_);
 }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -35,6 +36,8 @@ class ExecutorLink {
   ExecutorLink(const ExecutorLink&) = delete;
   ExecutorLink& operator=(const ExecutorLink&) = delete;
 
+  // Why it is not confined, or less than it could be (executor/confinement.h); "": it is.
+  const std::string& unconfined() const { return unconfined_; }
   // Of its device. What is wrong in it has been put right.
   const wire::DeviceInfo& device() const { return device_; }
   pid_t pid() const { return pid_; }
@@ -106,6 +109,7 @@ class ExecutorLink {
   std::atomic<bool> ended_{false};
   const os::Mapping mapping_;
   wire::DeviceInfo device_{};
+  std::string unconfined_;
   std::mutex asking_;
   std::vector<uint64_t> done_;  // by stream
   uint64_t taken_printed_ = 0, taken_failed_ = 0;  // bytes

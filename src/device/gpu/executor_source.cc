@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/log.h"
 #include "cuda/result.h"
 #include "device/gpu/slabs.h"
 #include "os/memory.h"
@@ -51,6 +52,7 @@ Result<uint64_t> Open(ExecutorLink& executor, const wire::WindowShape& shape, ui
 Status ExecutorSource::Start(uint64_t host_bytes) {
   TUTTI_ASSIGN(std::shared_ptr<ExecutorLink> first, ExecutorLink::Start(spawner_));
   device_ = first->device();
+  if (!first->unconfined().empty()) log::Warning("Executors are not confined: {}", first->unconfined());
   TUTTI_TRY(OpenFirst(std::move(first), ShapesFor(device_.total_bytes, host_bytes)));
   standby_ = std::make_unique<Standby>(spawner_);
   return {};

@@ -13,6 +13,7 @@
 #include "device/gpu/executor_link.h"
 #include "device/gpu/gpu_backend.h"
 #include "executor/protocol/request.h"
+#include "os/confinement/sanitized.h"
 
 namespace tutti::device::gpu {
 namespace {
@@ -193,6 +194,17 @@ TEST_F(GpuFaults, AModuleThatADriverRefusesIsRefusedAndNoMore) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, cuda::CUDA_ERROR_INVALID_PTX);
   EXPECT_TRUE(Counts(*client, 4));
+}
+
+// As one does that a kernel of its client has taken over.
+TEST_F(GpuFaults, ADriverReachesNothingBeyondItsExecutor) {
+  if (os::kSanitized) GTEST_SKIP() << "executors are not confined in a build with a sanitizer";
+  const auto client = Serve("cuModuleLoadDataEx=escape,cuLaunchKernelEx=escape");  // one in each thread of the executor
+  const auto loaded =
+      client->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(cts::kAdd.data()), cts::kAdd.size()});
+  ASSERT_TRUE(loaded) << "an attempt is not refused (tests/gpu/vendor_fault/escape.cc): " << loaded.error().text;
+  EXPECT_TRUE(Counts(*client, 4));
+  EXPECT_TRUE(client->sink().faults().empty());
 }
 
 TEST_F(GpuFaults, ADriverThatDoesNotStartIsNamedWithItsCall) {

@@ -69,7 +69,7 @@ Result<Answer> ParseAnswer(std::span<const uint8_t> bytes);
 
 struct Hello {
   int32_t status = 0;  // a CUresult: there is no device
-  std::string text;
+  std::string text;  // why; or what keeps it from being confined
   wire::DeviceInfo device{};
 };
 std::vector<uint8_t> Serialize(const Hello& hello);

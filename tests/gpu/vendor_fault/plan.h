@@ -5,6 +5,8 @@
 //     hang         does not return
 //     exit:STATUS  ends the process
 //     late:MS      does what it should, so many milliseconds later
+//     escape       returns which attempt to reach beyond its process was not refused (vendor_fault/escape.h), as an
+//                  error, or does what it should
 //     answer:N     does what it should and answers N: the compute mode of cuDeviceGetAttribute, the free bytes of
 //                  cuMemGetInfo_v2
 //

@@ -1,0 +1,131 @@
+// Each claim is tried in a child that has confined itself as an executor of a vendor's driver does; the child's exit
+// status is the answer.
+#include "executor/confinement.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "os/confinement/call_filter.h"
+#include "os/confinement/sanitized.h"
+
+namespace tutti::executor {
+namespace {
+
+bool HasLandlock() { return syscall(SYS_landlock_create_ruleset, nullptr, 0, 1) >= 0; }
+
+template <typename Body>
+bool HoldsInside(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    HideMemory();
+    if ((HasLandlock() && !EnterDomain(false)) || !FilterSystemCalls()) _exit(77);
+    _exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+bool Refused(long result) { return result == -1 && errno == EPERM; }
+
+class ExecutorConfinement : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (os::kSanitized) GTEST_SKIP() << "none in a build with a sanitizer";
+    std::string pattern = testing::TempDir() + "/executorXXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    home_ = pattern;
+    setenv("HOME", home_.c_str(), 1);
+    unsetenv("CUDA_CACHE_PATH");
+  }
+  void TearDown() override {
+    if (!home_.empty()) std::filesystem::remove_all(home_);
+  }
+
+  std::filesystem::path home_;
+};
+
+TEST_F(ExecutorConfinement, RefusesEveryCallThatReachesOut) {
+  for (const int call : os::CallsThatReachOut()) {
+    if (call < 0) continue;  // not on this machine
+    char* const name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, call);
+    EXPECT_TRUE(HoldsInside([call] { return Refused(syscall(call, -1, 0, 0, 0, 0, 0)); }))
+        << (name != nullptr ? name : "?");
+    free(name);
+  }
+}
+
+TEST_F(ExecutorConfinement, ReachesNoOtherProcess) {
+  const pid_t other = getpid();
+  EXPECT_TRUE(HoldsInside([=] { return Refused(ptrace(PTRACE_ATTACH, other, nullptr, nullptr)); }));
+  EXPECT_TRUE(HoldsInside([=] { return Refused(syscall(SYS_process_vm_readv, other, nullptr, 0, nullptr, 0, 0)); }));
+  EXPECT_TRUE(HoldsInside([=] { return Refused(syscall(SYS_tgkill, other, other, 0)); }));
+  EXPECT_TRUE(HoldsInside([=] { return Refused(syscall(SYS_move_pages, other, 0, nullptr, nullptr, nullptr, 0)); }));
+  EXPECT_TRUE(HoldsInside([] { return Refused(fork()); }));
+  EXPECT_TRUE(HoldsInside([] { return Refused(socket(AF_INET, SOCK_STREAM, 0)); }));
+  EXPECT_TRUE(HoldsInside([] {
+    const sockaddr_un address{.sun_family = AF_UNIX, .sun_path = "/run/user/bus"};
+    const int own = socket(AF_UNIX, SOCK_STREAM, 0);
+    return own >= 0 && Refused(connect(own, reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  }));
+}
+
+TEST_F(ExecutorConfinement, IsTracedByNobody) {
+  EXPECT_TRUE(HoldsInside([] { return prctl(PR_GET_DUMPABLE) == 0; }));
+}
+
+TEST_F(ExecutorConfinement, WritesToDevicesAndToItsCacheAlone) {
+  if (!HasLandlock()) GTEST_SKIP() << "this system has no Landlock";
+  const auto writes = [&](const char* name) {
+    return open((home_ / name).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600) >= 0;
+  };
+  EXPECT_TRUE(HoldsInside([&] { return !writes(".profile") && errno == EACCES; }));
+  EXPECT_TRUE(HoldsInside([&] { return writes(".nv/ComputeCache/index"); })) << "made before there was a cache";
+  EXPECT_TRUE(HoldsInside([&] {
+    return std::filesystem::create_directories(home_ / ".nv/ComputeCache/a/b") && writes(".nv/ComputeCache/a/b/code");
+  }));
+  EXPECT_TRUE(HoldsInside([] { return open("/dev/null", O_RDWR | O_CLOEXEC) >= 0; }));
+  setenv("CUDA_CACHE_PATH", (home_ / "elsewhere").c_str(), 1);
+  EXPECT_TRUE(HoldsInside([&] { return writes("elsewhere/index"); }));
+  EXPECT_TRUE(HoldsInside([&] { return !writes(".nv/ComputeCache/index"); }));
+}
+
+TEST_F(ExecutorConfinement, LeavesWhatDriversDo) {
+  EXPECT_TRUE(HoldsInside([] { return dlopen("libm.so.6", RTLD_NOW) != nullptr; }));
+  EXPECT_TRUE(HoldsInside([] {
+    bool ran = false;
+    std::thread([&] { ran = true; }).join();
+    return ran;
+  }));
+  EXPECT_TRUE(HoldsInside([] {
+    void* const code = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return code != MAP_FAILED && syscall(SYS_mbind, code, 4096, 0, nullptr, 0, 0) == 0 &&
+           syscall(SYS_set_mempolicy, 0, nullptr, 0) == 0;
+  }));
+  EXPECT_TRUE(HoldsInside([] { return syscall(SYS_move_pages, 0, 0, nullptr, nullptr, nullptr, 0) == 0; }));
+  EXPECT_TRUE(HoldsInside([] {
+    int ends[2];
+    return socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0 && memfd_create("test", 0) >= 0;
+  }));
+  EXPECT_TRUE(HoldsInside([] { return open("/proc/self/maps", O_RDONLY) >= 0 && open("/sys", O_RDONLY) >= 0; }));
+  EXPECT_TRUE(HoldsInside([] { return syscall(SYS_tgkill, getpid(), getpid(), 0) == 0; }));
+}
+
+}  // namespace
+}  // namespace tutti::executor
