@@ -62,6 +62,9 @@ class Sink {
   virtual void MemoryUsed(uint32_t device, uint64_t bytes) = 0;
   // Of that, `bytes` have been freed and are held until work before the free is done.
   virtual void MemoryFreed(uint32_t /*device*/, uint64_t /*bytes*/) {}
+  // Has `close` run, which closes what the client may have come to send and may wait as long as the client likes: by
+  // threads that hold up nobody else (os/close_aside.h). `close` may outlive the Space. As it is: now.
+  virtual void LetGo(std::function<void()> close) { close(); }
 };
 
 // Space::Launch: see there.

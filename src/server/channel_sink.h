@@ -26,6 +26,8 @@ class ChannelSink final : public device::Sink {
     std::function<void(uint32_t device, const device::Fault& fault)> faulted;
     // Memory use of this client has changed; returns what all clients use on `device`.
     std::function<uint64_t(uint32_t device)> memory_changed;
+    // device::Sink::LetGo
+    std::function<void(std::function<void()> close)> let_go;
   };
 
   ChannelSink(wire::Channel* channel, wire::Completions* completions, Hooks hooks)
@@ -41,6 +43,7 @@ class ChannelSink final : public device::Sink {
   void Recovered(uint32_t device) override;
   void MemoryUsed(uint32_t device, uint64_t bytes) override;
   void MemoryFreed(uint32_t device, uint64_t bytes) override;
+  void LetGo(std::function<void()> close) override { hooks_.let_go(std::move(close)); }
 
   // The client has answered a host call: it may have made room for one that waited.
   void HostCallAnswered();

@@ -127,8 +127,8 @@ class Server {
   ServerPeers peers_;
   MemoryGroupTable groups_;
   ExportTable exports_;
-  std::map<uint32_t, std::shared_ptr<Session>> sessions_;
   DescriptorTakers takers_;
+  std::map<uint32_t, std::shared_ptr<Session>> sessions_;
   WorkerPool loaders_;
   WorkerPool reaper_;
 };

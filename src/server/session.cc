@@ -86,6 +86,7 @@ ChannelSink::Hooks Session::SinkHooks() {
             services_.memory_changed(device);
             return services_.backend->memory(device).device_bytes();
           },
+      .let_go = [this](std::function<void()> close) { services_.takers->Add(info_.party, std::move(close)); },
   };
 }
 

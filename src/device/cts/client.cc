@@ -53,6 +53,34 @@ void RecordingSink::Faulted(uint32_t device, const device::Fault& fault) {
   changed_.notify_all();
 }
 
+void RecordingSink::Recovered(uint32_t) {
+  std::lock_guard lock(mutex_);
+  ++recoveries_;
+}
+
+void RecordingSink::LetGo(std::function<void()> close) {
+  {
+    std::lock_guard lock(mutex_);
+    if (holds_) return let_go_.push_back(std::move(close));
+  }
+  close();
+}
+
+void RecordingSink::HoldWhatIsLetGo() {
+  std::lock_guard lock(mutex_);
+  holds_ = true;
+}
+
+void RecordingSink::CloseWhatWasLetGo() {
+  std::vector<std::function<void()>> all;
+  {
+    std::lock_guard lock(mutex_);
+    holds_ = false;
+    all.swap(let_go_);
+  }
+  for (const auto& close : all) close();
+}
+
 void RecordingSink::MemoryUsed(uint32_t device, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   memory_[device] = bytes;
@@ -123,6 +151,11 @@ uint64_t RecordingSink::memory_used(uint32_t device) const {
   std::lock_guard lock(mutex_);
   const auto found = memory_.find(device);
   return found == memory_.end() ? 0 : found->second;
+}
+
+size_t RecordingSink::recoveries() const {
+  std::lock_guard lock(mutex_);
+  return recoveries_;
 }
 
 bool RecordingSink::went_backwards() const {

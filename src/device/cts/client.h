@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,12 @@ class RecordingSink final : public Sink {
   void AssertFailed(std::string_view line) override;
   void Faulted(uint32_t device, const device::Fault& fault) override;
   void MemoryUsed(uint32_t device, uint64_t bytes) override;
+  void Recovered(uint32_t device) override;
+  void LetGo(std::function<void()> close) override;
+
+  // As if what is let go could not be closed, until it is.
+  void HoldWhatIsLetGo();
+  void CloseWhatWasLetGo();
 
   bool IsDone(uint32_t stream, uint64_t ticket) const;
   // Waits until a condition on the recorded state holds; false after a minute.
@@ -51,6 +58,7 @@ class RecordingSink final : public Sink {
   std::string printed() const;
   std::string asserted() const;
   uint64_t memory_used(uint32_t device) const;
+  size_t recoveries() const;
   bool went_backwards() const;  // a completion was reported after a later one of its stream
 
  private:
@@ -67,6 +75,9 @@ class RecordingSink final : public Sink {
   std::string asserted_;
   std::map<uint32_t, uint64_t> memory_;
   bool went_backwards_ = false;
+  size_t recoveries_ = 0;
+  bool holds_ = false;
+  std::vector<std::function<void()>> let_go_;
 };
 
 class Client {

@@ -40,6 +40,19 @@ bool CurrentExecutor::Is(const ExecutorLink* which) {
 }
 
 void CurrentExecutor::Expect(std::shared_ptr<ExecutorLink> executor) {
+  executor->LetGoBy([sink = sink_, closing = closing_](os::Fd first, os::Fd socket) {
+    {
+      std::lock_guard lock(closing->mutex);
+      ++closing->left;
+    }
+    auto files = std::make_shared<std::pair<os::Fd, os::Fd>>(std::move(first), std::move(socket));
+    sink->LetGo([closing, files] {
+      *files = {};
+      std::lock_guard lock(closing->mutex);
+      --closing->left;
+      closing->closed.notify_all();
+    });
+  });
   std::lock_guard lock(mutex_);
   End(&expected_);
   expected_ = std::move(executor);
@@ -95,6 +108,12 @@ void CurrentExecutor::AwaitEnd(int patience_ms) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     os::AwaitEnd(process->get(), std::max(static_cast<int>(left.count()), 0));
   }
+}
+
+bool CurrentExecutor::AwaitClosed(int patience_ms) {
+  std::unique_lock lock(closing_->mutex);
+  return closing_->closed.wait_for(lock, std::chrono::milliseconds(patience_ms),
+                                   [this] { return closing_->left == 0; });
 }
 
 void CurrentExecutor::Await() {

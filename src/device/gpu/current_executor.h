@@ -8,12 +8,16 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/device.h"
 #include "device/gpu/executor_link.h"
 
 namespace tutti::device::gpu {
 
 class CurrentExecutor {
  public:
+  // Whoever is given by `sink` closes what executors have sent unasked.
+  explicit CurrentExecutor(Sink* sink) : sink_(sink) {}
+
   struct Reply : ExecutorLink::Reply {
     std::shared_ptr<ExecutorLink> from;
   };
@@ -37,6 +41,8 @@ class CurrentExecutor {
   // Waits until the processes of those that were lost, or expected in vain, have ended, and their driver has freed what
   // they had; not for longer than that, since a process may hang in its driver.
   void AwaitEnd(int patience_ms);
+  // The same for what they have sent and nobody has received. False: a stranger holds that up.
+  bool AwaitClosed(int patience_ms);
   // There is none, and one is to come: as in the beginning.
   void Await();
 
@@ -45,6 +51,15 @@ class CurrentExecutor {
   void LoseLocked(const Error& why);
   void End(std::shared_ptr<ExecutorLink>* executor);
 
+  // Of executors that are gone. Closing them may outlive this.
+  struct Closing {
+    std::mutex mutex;
+    std::condition_variable closed;
+    size_t left = 0;
+  };
+
+  Sink* const sink_;
+  const std::shared_ptr<Closing> closing_ = std::make_shared<Closing>();
   std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<ExecutorLink> expected_, executor_;

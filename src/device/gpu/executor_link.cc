@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "base/printable.h"
 #include "cuda/device_attribute.h"
 #include "cuda/result.h"
+#include "device/gpu/lent_file.h"
 #include "os/lifeline.h"
 #include "os/pidfd.h"
 #include "os/socket.h"
@@ -68,6 +68,7 @@ bool TakeText(executor::TextRing* ring, uint64_t* taken, std::string* text) {
 
 Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Start(std::shared_ptr<os::Spawner> spawner) {
   TUTTI_ASSIGN(auto sockets, os::SocketPair());
+  os::RefuseDescriptors(sockets.first.get());
   TUTTI_ASSIGN(os::Lifeline lifeline, os::CreateLifeline());
   TUTTI_ASSIGN(const os::Fd file, os::CreateMemory("tutti-exchange", sizeof(executor::Exchange)));
   TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::Shared(file.get(), sizeof(executor::Exchange)));
@@ -99,6 +100,13 @@ Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Start(std::shared_ptr<os::Sp
 ExecutorLink::~ExecutorLink() {
   Kill();
   spawner_->Abandon(pid_);
+  if (!in_the_way_ && socket_.IsDrained()) return;  // closing it waits for nobody
+  if (let_go_) {
+    let_go_(std::move(in_the_way_), socket_.Release());
+  } else {
+    os::AllowDescriptors(socket_.get());  // as it may hold some
+    os::CloseAside(std::move(in_the_way_));
+  }
 }
 
 void ExecutorLink::Hear() const {
@@ -118,14 +126,13 @@ std::string ExecutorLink::LastWords() const {
 }
 
 Status ExecutorLink::AwaitHello() {
-  TUTTI_ASSIGN(os::Message message, os::Receive(socket_.get(), kStartTimeoutMs));
-  for (os::Fd& sent : message.fds) os::CloseAside(std::move(sent));
-  if (message.bytes.empty()) {
+  TUTTI_ASSIGN(const std::vector<uint8_t> bytes, os::ReceiveBytes(socket_.get(), kStartTimeoutMs));
+  if (bytes.empty()) {
     const std::string words = LastWords();
     return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY,
                 "an executor has ended as it started" + (words.empty() ? words : ": " + words));
   }
-  TUTTI_ASSIGN(const executor::Hello hello, executor::ParseHello(message.bytes));
+  TUTTI_ASSIGN(const executor::Hello hello, executor::ParseHello(bytes));
   if (hello.status != 0) return Fail(hello.status, hello.text);
   unconfined_ = Printable(hello.text);
   device_ = hello.device;
@@ -140,25 +147,40 @@ Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, 
   std::lock_guard lock(asking_);
   if (ended_.load(std::memory_order_acquire)) return lost("has ended");
   const int fds[] = {file};
+  if (executor::IsAnsweredWithFile(request.kind)) os::AllowDescriptors(socket_.get());
   if (const auto sent = os::Send(socket_.get(), executor::Serialize(request), {fds, file >= 0 ? size_t{1} : size_t{0}});
       !sent)
     return lost("does not take requests: " + sent.error().text);
-  auto message = os::Receive(socket_.get(), timeout_ms);
+  auto message = Receive(request.kind, timeout_ms);
   if (!message) return lost("does not answer: " + message.error().text);
-  std::vector<os::StrangersFd> files;
-  for (os::Fd& sent : message->fds) files.emplace_back(std::move(sent));
   if (message->bytes.empty()) return lost("has ended");
   auto answer = executor::ParseAnswer(message->bytes);
-  if (!answer || files.size() > 1) return lost("answers what is none");
+  if (!answer) return lost("answers what is none");
   if (answer->status != 0) return Fail(answer->status, answer->text);
-  return Reply{.answer = std::move(*answer), .file = files.empty() ? os::StrangersFd() : std::move(files.front())};
+  return Reply{.answer = std::move(*answer), .file = std::move(message->file)};
+}
+
+Result<ExecutorLink::Received> ExecutorLink::Receive(executor::RequestKind kind, int timeout_ms) {
+  if (!executor::IsAnsweredWithFile(kind)) {
+    TUTTI_ASSIGN(auto bytes, os::ReceiveBytes(socket_.get(), timeout_ms));
+    return Received{.bytes = std::move(bytes), .file = {}};
+  }
+  TUTTI_TRY(os::AwaitReadable(socket_.get(), timeout_ms));
+  TUTTI_ASSIGN(os::PeekedMessage message, os::Peek(socket_.get(), executor::kMostAnswerBytes));
+  if (!message.complete || (message.fd && !IsAnswer(kind, message.fd.get()))) {
+    in_the_way_ = std::move(message.fd);
+    return Fail("it sends what nobody has asked for");
+  }
+  if (!message.bytes.empty()) TUTTI_TRY(os::Discard(socket_.get()));
+  os::RefuseDescriptors(socket_.get());
+  return Received{.bytes = std::move(message.bytes), .file = os::StrangersFd(std::move(message.fd))};
 }
 
 void ExecutorLink::Kill() {
   std::lock_guard lock(ended_mutex_);
   ended_.store(true, std::memory_order_release);
   lifeline_.Reset();  // upon which the kernel kills it
-  shutdown(socket_.get(), SHUT_RDWR);  // nobody waits for the answers of one that does not die
+  socket_.ShutDown();  // nobody waits for the answers of one that does not die
 }
 
 bool ExecutorLink::HasEnded() const { return ended_.load(std::memory_order_acquire) || os::HungUp(socket_.get()); }

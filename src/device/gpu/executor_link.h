@@ -2,13 +2,15 @@
 //
 // Nothing of what an executor writes is believed: kernels of its client run in the process of its driver. Each word is
 // read once, and one that cannot be is the end of the executor, as is an answer that does not come. Its bell is its
-// own: what an executor does to that, others do not notice.
+// own: what an executor does to that, others do not notice. Of its files only those are received that an answer comes
+// with (device/gpu/lent_file.h).
 #pragma once
 
 #include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,6 +37,11 @@ class ExecutorLink {
   ~ExecutorLink();
   ExecutorLink(const ExecutorLink&) = delete;
   ExecutorLink& operator=(const ExecutorLink&) = delete;
+
+  // Who closes its socket, where that may wait: it has sent what nobody has received. Called at most once, as this
+  // ends; must not wait. Set before it serves a client; CloseAside does it before, and without.
+  using LetGo = std::function<void(os::Fd first_sent, os::Fd socket)>;
+  void LetGoBy(LetGo let_go) { let_go_ = std::move(let_go); }
 
   // Why it is not confined, or less than it could be (executor/confinement.h); "": it is.
   const std::string& unconfined() const { return unconfined_; }
@@ -98,10 +105,17 @@ class ExecutorLink {
         mapping_(std::move(files.exchange)),
         done_(executor::kMostStreams) {}
   Status AwaitHello();
+  struct Received {
+    std::vector<uint8_t> bytes;  // none: it has ended
+    os::StrangersFd file;
+  };
+  Result<Received> Receive(executor::RequestKind kind, int timeout_ms);
 
   const std::shared_ptr<os::Spawner> spawner_;
   const pid_t pid_;
-  const os::StrangersFd socket_;
+  os::StrangersFd socket_;  // shut down with ended_mutex_. It takes descriptors only while it is to be sent one.
+  os::Fd in_the_way_;  // what the message carries that is left in it; asking_
+  LetGo let_go_;
   const std::shared_ptr<const os::Fd> process_;
   const os::Fd words_, bell_, wakes_;
   os::Fd lifeline_;  // ended_mutex_

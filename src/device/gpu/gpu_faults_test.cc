@@ -156,7 +156,8 @@ TEST_F(GpuFaults, AnExecutorThatIsExpectedEndsWithItsClient) {
   const GpuSettings settings{.executor = TUTTI_EXECUTOR, .vendor = TUTTI_FAILING_LIBCUDA};
   const auto spawner = os::Spawner::Start({settings.ProgramOf()}).value();
   std::shared_ptr<ExecutorLink> first = ExecutorLink::Start(spawner).value();
-  CurrentExecutor current;
+  cts::RecordingSink sink;
+  CurrentExecutor current(&sink);
   current.Expect(first);
   std::thread waits([&] {
     EXPECT_FALSE(first->Ask({.kind = executor::RequestKind::kMapSlab, .address = 1ull << 40, .bytes = 2 * kMebibyte}));

@@ -14,7 +14,6 @@ namespace {
 
 using executor::RequestKind;
 
-constexpr uint64_t kMostInfoBytes = 16u << 20;
 constexpr uint64_t kSpacePerByte = 4;  // that a description takes here, at most
 constexpr size_t kMostVariables = 65536;  // of a module: others wait while they are entered
 constexpr size_t kMostModules = 65536;  // of a client
@@ -51,7 +50,7 @@ Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image, Gpu
   HostHold held;
   bool has_room = true;
   const auto described = [&]() -> Result<module::ModuleInfo> {
-    TUTTI_ASSIGN(const os::Mapping bytes, os::Mapping::Constant(reply.file.get(), kMostInfoBytes));
+    TUTTI_ASSIGN(const os::Mapping bytes, os::Mapping::Constant(reply.file.get(), executor::kMostModuleInfoBytes));
     held = HostHold(host_, kSpacePerByte * bytes.size());
     has_room = static_cast<bool>(held);
     if (!has_room) return module::ModuleInfo{};

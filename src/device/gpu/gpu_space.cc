@@ -22,6 +22,7 @@ constexpr const char* kNoConditions = "conditional nodes of graphs are not suppo
 
 // A killed process is gone in milliseconds, but for one that hangs in its driver.
 constexpr int kEndPatienceMs = 10'000;
+constexpr int kClosePatienceMs = 1'000;
 
 const Error kGone{.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = "the client has gone"};
 
@@ -52,6 +53,7 @@ GpuSpace::GpuSpace(ExecutorSource* executors, ExecutorSource::Window window, Sin
       executors_(executors),
       window_(std::move(window)),
       host_(accounts.host, accounts.host_bytes),
+      current_(sink),
       modules_(&current_, &host_),
       engine_(this, sink, &GpuOperation::Make, MostBacklog(accounts.host_bytes), &host_) {}
 
@@ -421,6 +423,8 @@ void GpuSpace::Replace() {
   current_.AwaitEnd(kEndPatienceMs);  // the memory that it has is needed for the next one
   memory_->ReleaseModule(modules_.Forget(), false);
   for (const auto& [limit, bytes] : std::exchange(counted_limits_, {})) memory_->ReleaseModule(bytes, false);
+  // One that has another one's place would have what it sends closed beside it, and so on.
+  if (!current_.AwaitClosed(kClosePatienceMs)) return;
   {
     std::lock_guard lock(mutex_);
     if (muted_) return;

@@ -1,8 +1,6 @@
 #include "device/gpu/slabs.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <utility>
@@ -17,14 +15,6 @@ using executor::RequestKind;
 constexpr uint64_t kGranularity = 256;
 constexpr uint64_t kMostSmall = kSlabBytes / 2;
 constexpr uint32_t kMostForSmall = 16;  // slabs of a client with one small allocation each: 32 MiB
-
-// A driver's descriptor is one of its device, our own driver's one of a memory file. Others may wait where they are
-// used or closed.
-bool MayBeMemory(int file) {
-  if (fcntl(file, F_GET_SEALS) >= 0) return true;
-  struct statx info{};  // in which a file system of a user's own has no say
-  return statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &info) == 0 && S_ISCHR(info.stx_mode);
-}
 
 bool IsSmall(uint64_t bytes) { return bytes <= kMostSmall; }
 uint32_t FlagsOf(bool shareable) { return shareable ? uint32_t{executor::kShareable} : 0; }
@@ -74,11 +64,6 @@ std::optional<uint64_t> Slabs::BytesOf(uint64_t address) const {
 Result<os::StrangersFd> Slabs::Export(uint64_t address) {
   TUTTI_ASSIGN(CurrentExecutor::Reply reply, executor_->Ask({.kind = RequestKind::kExportSlab, .address = address}));
   if (!reply.file) return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "the driver exports no descriptor of the memory");
-  if (!MayBeMemory(reply.file.get())) {
-    executor_->Lose(reply.from.get(), {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
-                                       .text = "the program's executor has exported what is not memory"});
-    return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor has exported what is not memory");
-  }
   return std::move(reply.file);
 }
 

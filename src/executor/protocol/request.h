@@ -37,6 +37,11 @@ enum class RequestKind : uint32_t {
   kSetAccess = 13,  // of what kMapMemory has mapped
 };
 
+// Whether an answer to it comes with a file. No other message of an executor does.
+constexpr bool IsAnsweredWithFile(RequestKind kind) {
+  return kind == RequestKind::kLoadModule || kind == RequestKind::kExportSlab;
+}
+
 enum RequestFlags : uint32_t {
   kShareable = 1u << 0,  // kMapSlab: it may be exported
   kReadOnly = 1u << 1,  // kMapMemory, kSetAccess: kernels may not write it there
@@ -76,5 +81,7 @@ std::vector<uint8_t> Serialize(const Hello& hello);
 Result<Hello> ParseHello(std::span<const uint8_t> bytes);
 
 inline constexpr size_t kMostTextBytes = 32 << 10;
+inline constexpr size_t kMostAnswerBytes = kMostTextBytes + 64;
+inline constexpr uint64_t kMostModuleInfoBytes = 16u << 20;
 
 }  // namespace tutti::executor

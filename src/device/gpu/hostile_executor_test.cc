@@ -1,0 +1,111 @@
+// Executors that send what nobody has asked for (device/gpu/testing/hostile_executor.cc): the server receives none of
+// it, and does not close it on a thread that others wait for.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "device/cts/client.h"
+#include "device/gpu/executor_link.h"
+#include "device/gpu/gpu_backend.h"
+#include "executor/protocol/request.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+using executor::RequestKind;
+
+GpuSettings Hostile(const char* how) { return {.executor = TUTTI_HOSTILE_EXECUTOR, .vendor = how}; }
+
+// What is left for others to close.
+struct LetGo {
+  bool called = false, with_first = false;
+};
+
+class HostileExecutor : public testing::Test {
+ protected:
+  std::unique_ptr<ExecutorLink> Start(const char* how) {
+    auto link = ExecutorLink::Start(os::Spawner::Start({Hostile(how).ProgramOf()}).value());
+    if (!link) ADD_FAILURE() << link.error().text;
+    (*link)->LetGoBy([this](const os::Fd& first, const os::Fd& socket) {
+      let_go_ = {.called = static_cast<bool>(socket), .with_first = static_cast<bool>(first)};
+    });
+    return std::move(*link);
+  }
+  // That is no answer to such a request, and the executor's end.
+  void ExpectRefused(const char* how, RequestKind kind) {
+    SCOPED_TRACE(how);
+    let_go_ = {};
+    auto link = Start(how);
+    EXPECT_FALSE(link->Ask({.kind = kind}));
+    EXPECT_TRUE(link->HasEnded());
+    link.reset();
+    EXPECT_TRUE(let_go_.called);
+  }
+
+  LetGo let_go_;
+};
+
+TEST_F(HostileExecutor, AFileThatAnAnswerComesWithIsReceivedIfItIsOne) {
+  ExpectRefused("pipe", RequestKind::kLoadModule);
+  EXPECT_TRUE(let_go_.with_first);
+  ExpectRefused("pipe", RequestKind::kExportSlab);
+  ExpectRefused("two", RequestKind::kLoadModule);
+  ExpectRefused("device", RequestKind::kLoadModule);
+  ExpectRefused("device", RequestKind::kExportSlab);
+}
+
+TEST_F(HostileExecutor, AnAnswerThatComesWithNoFileIsNotReceivedWithOne) {
+  auto link = Start("unasked");
+  const auto answer = link->Ask({.kind = RequestKind::kSetLimit});
+  link.reset();
+  // Since Linux 6.16 the socket takes none, so the executor has sent none.
+  EXPECT_NE(answer.has_value(), let_go_.called);
+  EXPECT_FALSE(answer && answer->file);
+}
+
+TEST_F(HostileExecutor, WhatComesBehindAnAnswerIsNotClosedByItsReader) {
+  auto link = Start("behind");
+  const auto answer = link->Ask({.kind = RequestKind::kLoadModule});
+  ASSERT_TRUE(answer) << answer.error().text;
+  EXPECT_TRUE(answer->file);
+  const auto next = link->Ask({.kind = RequestKind::kSetLimit});  // which that is the answer to, without its file
+  EXPECT_FALSE(next && next->file);
+  link.reset();
+  EXPECT_TRUE(next || let_go_.called);
+  EXPECT_FALSE(let_go_.with_first);
+}
+
+TEST_F(HostileExecutor, WhatLiesUnreadInItsSocketIsLeftToOthers) {
+  auto link = Start("pipe");
+  const auto answer = link->Ask({.kind = RequestKind::kExportSlab});
+  EXPECT_FALSE(answer);
+  link.reset();
+  EXPECT_TRUE(let_go_.called);
+  let_go_ = {};
+  link = Start("pipe");
+  EXPECT_TRUE(link->Ask({.kind = RequestKind::kSetLimit}));
+  link.reset();
+  EXPECT_FALSE(let_go_.called) << "nothing does";
+}
+
+// Else it would have thread after thread wait, and hold descriptor after descriptor.
+TEST_F(HostileExecutor, ItsClientGetsNoOtherBeforeWhatItHasSentIsClosed) {
+  const GpuSettings settings = Hostile("pipe");
+  const auto backend = CreateGpuBackend(settings, os::Spawner::Start({settings.ProgramOf()}).value());
+  ASSERT_TRUE(backend) << backend.error().text;
+  cts::Client client(backend->get());
+  client.sink().HoldWhatIsLetGo();
+  const uint8_t image[] = {0};
+  EXPECT_FALSE(client.space().LoadModule(0, image));
+  ASSERT_TRUE(client.sink().WaitFaults(1));
+  client.space().Reset(0);
+  EXPECT_EQ(client.sink().recoveries(), 0u);
+  client.sink().CloseWhatWasLetGo();
+  client.space().Reset(0);
+  EXPECT_EQ(client.sink().recoveries(), 1u);
+}
+
+}  // namespace
+}  // namespace tutti::device::gpu

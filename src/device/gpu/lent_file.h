@@ -1,0 +1,13 @@
+// Files that executors hand over with answers. Whoever closes a stranger's file may wait as long as its owner likes
+// (os/close_aside.h), so it is looked at before it is received.
+#pragma once
+
+#include "executor/protocol/request.h"
+
+namespace tutti::device::gpu {
+
+// Whether that is a file that such a request is answered with: a small memory file that describes a module, or a slab's
+// memory, which a driver exports as a file of its device (our own: as a memory file). Closing those waits for nobody.
+bool IsAnswer(executor::RequestKind kind, int file);
+
+}  // namespace tutti::device::gpu

@@ -1,0 +1,75 @@
+// An executor as a kernel that has taken it over might have it: it agrees to everything, and sends files. What --vendor
+// names says which:
+//
+//   unasked   with an answer that has none
+//   pipe      a pipe in place of a module's description, and of memory
+//   two       two memory files in place of one
+//   behind    what was asked for, and a pipe behind it
+//   device    a file of a device that is not the driver's
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cuda/device_attribute.h"
+#include "executor/protocol/request.h"
+#include "os/memory.h"
+#include "os/socket.h"
+
+namespace tutti::executor {
+namespace {
+
+Hello MakeHello() {
+  Hello hello;
+  hello.device.total_bytes = 64 << 20;
+  hello.device.attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 1;
+  return hello;
+}
+
+os::Fd PipeEnd() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  close(ends[1]);
+  return os::Fd(ends[0]);
+}
+
+// As far as the server's socket takes them.
+void SendAnswer(const Answer& answer, const std::vector<os::Fd>& files) {
+  std::vector<int> fds;
+  for (const os::Fd& file : files) fds.push_back(file.get());
+  if (!os::Send(kSocketFd, Serialize(answer), fds)) (void)os::Send(kSocketFd, Serialize(answer));
+}
+
+void DoAnswer(const std::string& how, const Request& request) {
+  const Answer answer{.status = 0, .text = {}, .value = request.address};
+  const bool with_file = IsAnsweredWithFile(request.kind);
+  const auto asked_for = [] { return std::move(*os::CreateMemory("tutti-hostile", 4096)); };
+  std::vector<os::Fd> files;
+  if (with_file && how == "pipe") files.push_back(PipeEnd());
+  if (with_file && how == "device") files.emplace_back(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (with_file && (how == "two" || how == "behind")) files.push_back(asked_for());
+  if (with_file && how == "two") files.push_back(asked_for());
+  if (request.kind == RequestKind::kSetLimit && how == "unasked") files.push_back(PipeEnd());
+  SendAnswer(answer, files);
+  if (!with_file || how != "behind") return;
+  std::vector<os::Fd> more;
+  more.push_back(PipeEnd());
+  SendAnswer(answer, more);
+}
+
+int Run(const std::string& how) {
+  if (!os::Send(kSocketFd, Serialize(MakeHello()))) return 1;
+  for (;;) {
+    const auto message = os::Receive(kSocketFd);
+    const auto request = message ? ParseRequest(message->bytes) : std::unexpected(message.error());
+    if (!request) return 0;
+    DoAnswer(how, *request);
+  }
+}
+
+}  // namespace
+}  // namespace tutti::executor
+
+int main(int argc, char** argv) { return argc > 2 ? tutti::executor::Run(argv[2]) : 2; }
