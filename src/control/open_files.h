@@ -17,8 +17,10 @@ constexpr uint64_t FilesForSharing(uint64_t files) { return (files - kFilesOfSer
 constexpr uint64_t FilesForHostMemory(uint64_t files) { return std::min<uint64_t>(files / 32, 128); }
 // socket, pidfd, doorbell, window, and a received file whose close is pending
 inline constexpr uint64_t kFilesPerClient = 5;
-constexpr uint64_t MostClients(uint64_t files) {
-  return (files - kFilesOfServer - FilesForSharing(files) - FilesForHostMemory(files)) / kFilesPerClient;
+// What a device takes besides: of its own, and for each client (device/device.h).
+constexpr uint64_t MostClients(uint64_t files, uint64_t of_device = 0, uint64_t per_client_of_device = 0) {
+  const uint64_t others = kFilesOfServer + FilesForSharing(files) + FilesForHostMemory(files) + of_device;
+  return files < others ? 0 : (files - others) / (kFilesPerClient + per_client_of_device);
 }
 
 // Raises this process's limit to the hard limit and returns it. Fails if that leaves a server no room for a client; the

@@ -289,6 +289,13 @@ class Backend {
   // Fails with MPS_MAX_CLIENTS_REACHED if most_spaces() exist.
   virtual Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view label) = 0;
   virtual size_t most_spaces() const = 0;
+  // Descriptors that it comes to have open of the `limit` of this process: of its own, and for each Space. Those of
+  // the CPU device are counted in control/open_files.h.
+  struct Files {
+    uint64_t own = 0;
+    uint64_t per_space = 0;
+  };
+  virtual Files files(uint64_t /*limit*/) const { return {}; }
   // So many of them can have all of a device's memory, however fragmented; the others' windows are smaller.
   virtual size_t large_spaces() const { return most_spaces(); }
 

@@ -1,11 +1,14 @@
 // A server of a GPU, with our own driver as the vendor's: what one client's executor does is nothing to the others.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <thread>
+#include <vector>
 
 #include "server/testing/server_process.h"
 
@@ -50,6 +53,38 @@ TEST(GpuClients, AnExecutorThatHangsHoldsUpItsClientAlone) {
   EXPECT_FALSE(answered);
   kill(executor, SIGCONT);
   waits.join();
+}
+
+size_t ChildrenOf(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
+  return static_cast<size_t>(std::distance(std::istream_iterator<pid_t>(file), {}));
+}
+
+// Clients that nobody has but their connection: in one process no two could map their windows.
+TEST(GpuClients, WhoIsAdmittedHasDescriptorsForItsExecutor) {
+  setenv("TUTTI_VENDOR_LIBCUDA", ProgramOfThisBuild("lib/libcuda.so.1").c_str(), 1);
+  setenv("TUTTI_CPU_MEMORY", "64M", 1);
+  constexpr int kFiles = 320;
+  ServerProcess server({"--device", "cuda"}, kFiles);
+  std::vector<os::Fd> clients;
+  for (;;) {
+    auto [mine, theirs] = ServerProcess::ConnectionPair();
+    ByteWriter hello;
+    wire::Put(hello, wire::Hello{});
+    ASSERT_TRUE(ipc::SendMessage(mine.get(), wire::MessageKind::kHello, 0, std::move(hello)));
+    server.PassOn(std::move(theirs), 1);
+    const auto answer = ipc::ReceiveMessage(mine.get(), 10'000);
+    if (!answer || answer->head.kind != wire::MessageKind::kWelcome) break;
+    clients.push_back(std::move(mine));
+  }
+  EXPECT_GT(clients.size(), 1u);
+  size_t executors = 0;
+  constexpr int kPatienceMs = 20'000, kLookMs = 20;
+  for (int waited = 0; waited < kPatienceMs && executors != clients.size() + 1; waited += kLookMs) {
+    usleep(kLookMs * 1000);
+    executors = ChildrenOf(FirstChildOf(server.pid()));
+  }
+  EXPECT_EQ(executors, clients.size() + 1) << "with the one that is kept ready";
 }
 
 }  // namespace

@@ -51,7 +51,13 @@ void GiveBackFreedMemory() {
 
 Result<std::unique_ptr<Server>> Server::Create(std::unique_ptr<device::Backend> backend, bool shared) {
   TUTTI_ASSIGN(const uint64_t files, control::RaiseOpenFiles());
-  const size_t max_clients = std::min<size_t>(control::MostClients(files), RingWatch::kCapacity);
+  const device::Backend::Files of_device = backend->files(files);
+  const size_t max_clients =
+      std::min<size_t>(control::MostClients(files, of_device.own, of_device.per_space), RingWatch::kCapacity);
+  if (max_clients == 0) {
+    return Fail(
+        fmt::format("the hard limit on open files is {}, too low for one client of this device: raise it", files));
+  }
   os::AwaitClosed();
   TUTTI_ASSIGN(os::Epoll epoll, os::Epoll::Create());
   TUTTI_ASSIGN(std::unique_ptr<Mailbox> mailbox, Mailbox::Create());

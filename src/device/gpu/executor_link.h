@@ -29,6 +29,7 @@ namespace tutti::device::gpu {
 
 class ExecutorLink {
  public:
+  static constexpr uint64_t kFiles = 6;  // that this process has open for each
   static constexpr int kStartTimeoutMs = 60'000;  // for what it does before it has a client
 
   // The spawner's first program is the executor (ProgramOf). Fails, with the reason, if it has no device.

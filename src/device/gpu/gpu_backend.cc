@@ -10,6 +10,7 @@
 #include "device/gpu/executor_source.h"
 #include "device/gpu/gpu_space.h"
 #include "device/gpu/pilot.h"
+#include "device/gpu/shared_slab.h"
 
 namespace tutti::device::gpu {
 namespace {
@@ -47,6 +48,10 @@ class GpuBackend final : public Backend {
                             &pilot_);
   }
   size_t most_spaces() const override { return settings_.most_programs; }
+  Files files(uint64_t limit) const override {
+    constexpr uint64_t kStarting = 2 * ExecutorLink::kFiles;  // the standby, with its own ends as it starts
+    return {.own = kStarting + DescriptorPlace::MostOfAll(limit), .per_space = ExecutorLink::kFiles};
+  }
 
   void SetIdleWork(IdleWork work) override { pilot_.SetIdleWork(std::move(work)); }
 

@@ -10,17 +10,20 @@ namespace {
 
 constinit std::atomic<uint32_t> open_of_all{0};
 
-uint32_t MostOfAll() {
-  constexpr rlim_t kPart = 8, kMost = 1 << 20;
+uint64_t MostFiles() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  return static_cast<uint32_t>(std::min(limit.rlim_cur, kMost) / kPart);
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
 }  // namespace
 
+uint64_t DescriptorPlace::MostOfAll(uint64_t files) {
+  constexpr uint64_t kPart = 8, kMost = 1 << 20;
+  return std::min(files, kMost) / kPart;
+}
+
 DescriptorPlace::DescriptorPlace(std::shared_ptr<std::atomic<uint32_t>> of_space) {
-  const uint32_t most = MostOfAll();
+  const auto most = static_cast<uint32_t>(MostOfAll(MostFiles()));
   if (of_space->fetch_add(1, std::memory_order_relaxed) >= (most + 1) / 2) {
     of_space->fetch_sub(1, std::memory_order_relaxed);
     return;

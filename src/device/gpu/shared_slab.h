@@ -27,6 +27,9 @@ class DescriptorPlace {
   ~DescriptorPlace();
   explicit operator bool() const { return of_space_ != nullptr; }
 
+  // Of so many files.
+  static uint64_t MostOfAll(uint64_t files);
+
  private:
   std::shared_ptr<std::atomic<uint32_t>> of_space_;
 };
