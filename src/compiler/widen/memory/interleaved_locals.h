@@ -2,8 +2,8 @@
 // then a vector, where the same element of 32 separate copies is a gather, and often one cache set.
 //
 // It is done in scalar code: the array becomes one for all lanes (InterleaveDistance, local_frame.h), 32 times as
-// large, and offsets in it are multiplied by 32. Widening adds the lane's distance to its address. It can be done to arrays
-// whose address goes nowhere but into loads and stores that are provably aligned.
+// large, and offsets in it are multiplied by 32. Widening adds the lane's distance to its address. It can be done to
+// arrays whose address goes nowhere but into loads and stores that are provably aligned.
 #pragma once
 
 #include <llvm/IR/Function.h>
