@@ -46,6 +46,7 @@ cases nccl nccl_cases "TUTTI_COMPUTE_CAPABILITY=12.0"
 cases triton torch_distributed_cases "TUTTI_COMPUTE_CAPABILITY=12.0"
 ask 'quit -t 1'
 cases triton triton_cases ""
+cases triton inductor_cases ""
 cases numba numba_suite ""
 
 python3 "$here/frameworks/table.py" "$results"/*.jsonl | tee "$kept/table.md"
