@@ -53,6 +53,17 @@ TEST_F(VirtualMemoryTest, PiecesMappedSideBySideAreOneArray) {
   CU_EXPECT(cuMemRelease(second));
 }
 
+TEST_F(VirtualMemoryTest, ACopyOfNothingSucceedsThereToo) {
+  const auto piece = Create();
+  MapForUse(range_, piece);
+  const uint32_t host = 0;
+  CU_EXPECT(cuMemcpyHtoD_v2(range_, &host, 0));
+  CU_EXPECT(cuMemcpyHtoDAsync_v2(range_, &host, 0, nullptr));
+  CU_EXPECT(cuMemcpyDtoDAsync_v2(range_ + 4, range_, 0, nullptr));
+  CU_EXPECT(cuMemUnmap(range_, kPiece));
+  CU_EXPECT(cuMemRelease(piece));
+}
+
 TEST_F(VirtualMemoryTest, APieceKeepsItsBytesWhereverItIsMapped) {
   const auto piece = Create(), other = Create();
   MapForUse(range_, piece);
