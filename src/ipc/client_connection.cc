@@ -48,6 +48,30 @@ Result<std::vector<os::Fd>> AwaitWelcome(int socket, int timeout_ms) {
   return std::move(envelope->fds);
 }
 
+// What the server sends with its Welcome.
+struct Welcomed {
+  std::vector<os::Fd> fds;
+  os::Mapping channel;
+
+  const wire::ChannelHeader& header() const { return *reinterpret_cast<const wire::ChannelHeader*>(channel.data()); }
+};
+
+Result<Welcomed> Greet(int socket, const wire::Hello& hello, int timeout_ms) {
+  ByteWriter body;
+  wire::Put(body, hello);
+  if (auto sent = SendMessage(socket, wire::MessageKind::kHello, 0, std::move(body)); !sent)
+    return ConnectionFailed(sent.error().text);
+  TUTTI_ASSIGN(std::vector<os::Fd> fds, AwaitWelcome(socket, timeout_ms));
+  if (auto unbounded = os::LimitSends(socket, -1); !unbounded) return ConnectionFailed(unbounded.error().text);
+  auto channel = os::Mapping::Shared(fds[wire::kWelcomeChannelFd].get(), sizeof(wire::Channel));
+  if (!channel) return ConnectionFailed(channel.error().text);
+  Welcomed welcomed{std::move(fds), std::move(*channel)};
+  if (welcomed.header().magic != wire::kChannelMagic || welcomed.header().protocol_version != wire::kProtocolVersion) {
+    return ConnectionFailed("the server's channel is of another version: install the same version on both sides");
+  }
+  return welcomed;
+}
+
 Status CheckListener(int socket, const std::string& pipe_directory, std::span<const uid_t> trusted) {
   TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(socket));
   if (peer.uid == 0 || peer.uid == geteuid() || std::ranges::find(trusted, peer.uid) != trusted.end()) return {};
@@ -86,25 +110,21 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::Adopt(os::Fd socket,
   return connection;
 }
 
+Result<ServerView> ClientConnection::Look(os::Fd socket, const wire::Hello& hello, int timeout_ms) {
+  TUTTI_ASSIGN(Welcomed welcomed, Greet(socket.get(), hello, timeout_ms));
+  return ServerView{std::move(socket), std::move(welcomed.channel)};
+}
+
 Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd socket, const wire::Hello& hello,
                                                                      int timeout_ms) {
-  ByteWriter body;
-  wire::Put(body, hello);
-  if (auto sent = SendMessage(socket.get(), wire::MessageKind::kHello, 0, std::move(body)); !sent) {
-    return ConnectionFailed(sent.error().text);
-  }
-  TUTTI_ASSIGN(std::vector<os::Fd> fds, AwaitWelcome(socket.get(), timeout_ms));
-  if (auto unbounded = os::LimitSends(socket.get(), -1); !unbounded) return ConnectionFailed(unbounded.error().text);
-  auto channel = os::Mapping::Shared(fds[wire::kWelcomeChannelFd].get(), sizeof(wire::Channel));
-  if (!channel) return ConnectionFailed(channel.error().text);
-  const auto& header = *reinterpret_cast<const wire::ChannelHeader*>(channel->data());
-  if (header.magic != wire::kChannelMagic || header.protocol_version != wire::kProtocolVersion) {
-    return ConnectionFailed("the server's channel is of another version: install the same version on both sides");
-  }
+  TUTTI_ASSIGN(Welcomed welcomed, Greet(socket.get(), hello, timeout_ms));
+  std::vector<os::Fd>& fds = welcomed.fds;
+  os::Mapping& channel = welcomed.channel;
+  const wire::ChannelHeader& header = welcomed.header();
   auto completions = os::Mapping::Shared(fds[wire::kWelcomeCompletionsFd].get(), sizeof(wire::Completions), false);
   if (!completions) return ConnectionFailed(completions.error().text);
   // A forked child has no session; an inherited mapping would only keep the memory alive.
-  if (madvise(channel->data(), channel->size(), MADV_DONTFORK) != 0 ||
+  if (madvise(channel.data(), channel.size(), MADV_DONTFORK) != 0 ||
       madvise(completions->data(), completions->size(), MADV_DONTFORK) != 0) {
     return ConnectionFailed(FailErrno("keeping the channel from children").error().text);
   }
@@ -114,7 +134,7 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd sock
                 fmt::format("no room for the device window at {:#x}: {}", header.window_base, window.error().text));
   }
   return std::unique_ptr<ClientConnection>(
-      new ClientConnection(std::move(socket), std::move(fds[wire::kWelcomeDoorbellFd]), std::move(*channel),
+      new ClientConnection(std::move(socket), std::move(fds[wire::kWelcomeDoorbellFd]), std::move(channel),
                            std::move(*completions), std::move(*window)));
 }
 

@@ -26,6 +26,15 @@ namespace tutti::ipc {
 // The variable that names, by number, a user whose daemon this user's programs trust. Used in the text of a refusal.
 inline constexpr const char* kTrustVariable = "TUTTI_TRUST_UID";
 
+// What a server says of its devices, for as long as the socket is open. Without the window, whose addresses another
+// session of this process may have.
+struct ServerView {
+  os::Fd socket;
+  os::Mapping channel;
+
+  const wire::ChannelHeader& header() const { return reinterpret_cast<const wire::Channel*>(channel.data())->header; }
+};
+
 // Thread-safe once made. Destroying it ends the session and unmaps channel and window; no thread may use it by then.
 // After a fork the child must not touch it: the server knows the parent only.
 class ClientConnection {
@@ -38,6 +47,8 @@ class ClientConnection {
                                                            int timeout_ms, std::span<const uid_t> trusted = {});
   // Connects over a socket whose other end a private server holds.
   static Result<std::unique_ptr<ClientConnection>> Adopt(os::Fd socket, const wire::Hello& hello, int timeout_ms);
+  // Over such a socket, too, by somebody who wants to know the devices and no more.
+  static Result<ServerView> Look(os::Fd socket, const wire::Hello& hello, int timeout_ms);
 
   ~ClientConnection();
   ClientConnection(const ClientConnection&) = delete;

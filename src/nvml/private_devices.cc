@@ -34,8 +34,8 @@ Result<std::vector<Device>> Ask() {
   wire::Hello hello;
   hello.claimed_pid = static_cast<uint32_t>(getpid());
   client::AskForLimits(&hello);
-  TUTTI_ASSIGN(const auto connection, client::StartPrivateServer(hello));
-  const wire::ChannelHeader& header = connection->header();
+  TUTTI_ASSIGN(const ipc::ServerView view, client::LookAtPrivateServer(hello));
+  const wire::ChannelHeader& header = view.header();
   std::vector<Device> devices;
   for (uint32_t i = 0; i < std::min<uint32_t>(header.device_count, wire::kMaxDevices); ++i)
     devices.push_back(Describe(header.devices[i], header.states[i]));

@@ -47,6 +47,21 @@ TEST(PrivateServer, ServesItsClientAndEndsWithIt) {
   EXPECT_EQ(server.AwaitExit(), 0);
 }
 
+// The management library asks while the client library has a session: both servers choose the same addresses.
+TEST(PrivateServer, ShowsItsDevicesToAProcessThatHasAnothersWindow) {
+  Private first;
+  auto client = ipc::ClientConnection::Adopt(std::move(first.socket), {}, 30'000);
+  ASSERT_TRUE(client.has_value()) << client.error().text;
+  Private second;
+  auto view = ipc::ClientConnection::Look(std::move(second.socket), {}, 30'000);
+  ASSERT_TRUE(view.has_value()) << view.error().text;
+  EXPECT_EQ(view->header().device_count, (*client)->header().device_count);
+  view->socket.Reset();
+  EXPECT_EQ(second.AwaitExit(), 0);
+  client->reset();
+  EXPECT_EQ(first.AwaitExit(), 0);
+}
+
 TEST(PrivateServer, EndsIfItsClientNeverSpeaks) {
   Private server;
   server.socket.Reset();

@@ -61,10 +61,13 @@ os::Fd OpenLog() {
   return os::Fd(open("/dev/null", O_RDWR | O_CLOEXEC));
 }
 
-}  // namespace
+struct Started {
+  std::string path;
+  os::Fd socket;
+};
 
-Result<std::unique_ptr<ipc::ClientConnection>> StartPrivateServer(const wire::Hello& hello) {
-  TUTTI_ASSIGN(const std::string path, FindServer());
+Result<Started> Start() {
+  TUTTI_ASSIGN(std::string path, FindServer());
   TUTTI_ASSIGN(auto sockets, os::SocketPair());
   const os::Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   const os::Fd log = OpenLog();
@@ -78,11 +81,26 @@ Result<std::unique_ptr<ipc::ClientConnection>> StartPrivateServer(const wire::He
   if (auto started = os::Spawn(options); !started) {
     return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY, fmt::format("{} cannot be started: {}", path, started.error().text));
   }
-  sockets.second.Reset();
-  auto connection = ipc::ClientConnection::Adopt(std::move(sockets.first), hello, kStartTimeoutMs);
-  if (connection) return connection;
-  return Fail(connection.error().code > 0 ? connection.error().code : cuda::CUDA_ERROR_SYSTEM_NOT_READY,
-              fmt::format("{} started but opens no session: {}", path, connection.error().text));
+  return Started{std::move(path), std::move(sockets.first)};
+}
+
+std::unexpected<Error> NoSession(const std::string& path, const Error& error) {
+  return Fail(error.code > 0 ? error.code : cuda::CUDA_ERROR_SYSTEM_NOT_READY,
+              fmt::format("{} started but opens no session: {}", path, error.text));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ipc::ClientConnection>> StartPrivateServer(const wire::Hello& hello) {
+  TUTTI_ASSIGN(Started server, Start());
+  auto connection = ipc::ClientConnection::Adopt(std::move(server.socket), hello, kStartTimeoutMs);
+  return connection ? std::move(connection) : NoSession(server.path, connection.error());
+}
+
+Result<ipc::ServerView> LookAtPrivateServer(const wire::Hello& hello) {
+  TUTTI_ASSIGN(Started server, Start());
+  auto view = ipc::ClientConnection::Look(std::move(server.socket), hello, kStartTimeoutMs);
+  return view ? std::move(view) : NoSession(server.path, view.error());
 }
 
 }  // namespace tutti::client
