@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "cli/installation.h"
@@ -72,6 +73,24 @@ void TakeOut(const char* variable, const std::string& directory) {
   if (set != nullptr) setenv(variable, rest.size() < 2 ? "" : rest.substr(1, rest.size() - 2).c_str(), 1);
 }
 
+// XLA, the compiler of JAX, compiles tens of kernels for a product of matrices and takes the fastest. Compiling takes
+// longer here than on a GPU: products of two small matrices took 74 s, and take 4 s without. A program that names a
+// level keeps it. What does not begin with a hyphen is the name of a file of flags.
+void KeepXlaFromTuning() {
+  constexpr std::string_view kFlag = "--xla_gpu_autotune_level";
+  const std::string flags = os::Environment("XLA_FLAGS");
+  const size_t begin = flags.find_first_not_of(" \t\n");
+  if (flags.find(kFlag) != flags.npos || (begin != flags.npos && flags[begin] != '-')) return;
+  setenv("XLA_FLAGS", fmt::format("{}{}{}=0", flags, flags.empty() ? "" : " ", kFlag).c_str(), 1);
+}
+
+// JAX checks the versions of the vendor's libraries before it uses a device; CUPTI of CUDA 13 says its own with the
+// vendor's driver only.
+void SetForJax() {
+  KeepXlaFromTuning();
+  setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1", 0);
+}
+
 // Programs that compile as they run would load machine code. The libraries that they compile with are made to keep PTX
 // in it (src/keep_ptx), and CuPy, which keeps what it has compiled in files, to load PTX. And where a program loads the
 // vendor's cuBLAS or cuFFT, by whatever path, it gets the CPU device's (src/libraries).
@@ -79,6 +98,7 @@ void Audit(const std::string& directory, bool our_libraries, bool keep_ptx) {
   const std::string library = directory + "/libtutti-keep-ptx.so";
   if ((!keep_ptx && !our_libraries) || access(library.c_str(), R_OK) != 0 || AuditingSlowsCalls()) return;
   if (keep_ptx) setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
+  if (keep_ptx) SetForJax();
   const std::string others = os::Environment("LD_AUDIT");
   if (others.find(library) != others.npos) return;  // of a tutti run around this one
   setenv("LD_AUDIT", others.empty() ? library.c_str() : (others + ":" + library).c_str(), 1);

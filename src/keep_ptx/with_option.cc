@@ -29,6 +29,7 @@ WithOption::WithOption(const char* const* options, size_t count) : options_(opti
   if (options == nullptr || count > kMostOptions || !Needed(options, count)) return;
   std::memcpy(longer_, options, count * sizeof *options);
   longer_[count] = kOption;
+  longer_[count + 1] = nullptr;
   options_ = longer_;
   count_ = count + 1;
 }

@@ -43,5 +43,14 @@ TEST(WithOptionTest, StrangeListsStayAsTheyAre) {
   EXPECT_EQ(WithOption(with_null, 2).options(), with_null);
 }
 
+TEST(WithOptionTest, ALongerListEndsLikeAProgramsArguments) {
+  const char* const arguments[] = {"ptxas", "in.ptx", "--gpu-name", "sm_80", nullptr};
+  const WithOption longer(arguments, 4);
+  ASSERT_TRUE(longer.is_longer());
+  EXPECT_STREQ(longer.options()[4], "-lineinfo");
+  EXPECT_EQ(longer.options()[5], nullptr);
+  EXPECT_FALSE(WithOption(longer.options(), longer.count()).is_longer());
+}
+
 }  // namespace
 }  // namespace tutti::keep_ptx

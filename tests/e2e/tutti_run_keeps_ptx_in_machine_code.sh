@@ -15,5 +15,13 @@ for maker in nvrtc nvJitLink; do
   real=/usr/local/cuda/lib64/lib$maker.so
   [ ! -e "$real" ] || expect "the toolkit's $maker, started by tutti run" right "$(made "$bin/tutti run --" $maker "$real")"
 done
+# ptxas is a program; this one says what it was asked for.
+ptxas=$work/ptxas
+cp /bin/echo "$ptxas"
+expect "ptxas, started alone" "-v --gpu-name sm_80 in.ptx" "$("$ptxas" -v --gpu-name sm_80 in.ptx)"
+expect "ptxas, started by tutti run" "-v --gpu-name sm_80 in.ptx -lineinfo" "$("$bin/tutti" run -- sh -c "'$ptxas' -v --gpu-name sm_80 in.ptx")"
+expect "ptxas that keeps PTX" "-arch=sm_80 -g in.ptx" "$("$bin/tutti" run -- "$ptxas" -arch=sm_80 -g in.ptx)"
+expect "ptxas that compiles nothing" "--list" "$("$bin/tutti" run -- "$ptxas" --list)"
+expect "ptxas, with PTX not asked for" "-arch=sm_80" "$(TUTTI_KEEP_PTX=0 "$bin/tutti" run -- "$ptxas" -arch=sm_80)"
 expect "another auditing library stays" "/other.so:$(readlink -f "$LD_LIBRARY_PATH/libtutti-keep-ptx.so")" \
   "$(LD_AUDIT=/other.so "$bin/tutti" run -- /bin/sh -c 'echo $LD_AUDIT' 2> /dev/null)"
