@@ -1,6 +1,6 @@
 # Frameworks of Python as they come from PyPI (tests/real/frameworks/requirements), on the CPU device under `tutti run`: NVIDIA's
-# cuda.core, CuPy, NCCL, PyTorch between processes, Triton on its tensors, and numba-cuda's own tests (about 40 minutes). Writes the table of
-# docs/reference/compatibility.md, and fails where less is right than expected.tsv says.
+# cuda.core, CuPy, NCCL, JAX, PyTorch between processes, Triton on its tensors, and numba-cuda's own tests (about 45 minutes). Writes the
+# table of docs/reference/compatibility.md, and fails where less is right than expected.tsv says.
 #   FRAMEWORKS="cupy triton"   only these
 . "$(dirname "$0")/../e2e/lib.sh"
 use_programs
@@ -28,7 +28,7 @@ environment() {
 # cases ENVIRONMENT FILE SETTINGS: runs the file's cases; SETTINGS are variables for it.
 cases() {
   local python settings
-  [[ " ${FRAMEWORKS:-cuda_core cupy nccl triton numba} " == *" $1 "* ]] || return 0
+  [[ " ${FRAMEWORKS:-cuda_core cupy jax nccl triton numba} " == *" $1 "* ]] || return 0
   python=$(environment "$1")
   read -ra settings <<< "$3"
   env "${settings[@]}" "$bin/tutti" run -- "$python" "$here/frameworks/$2.py" --results "$results/$2${3//[^A-Z0-9.]/_}.jsonl" --settings "$3"
@@ -47,6 +47,7 @@ cases triton torch_distributed_cases "TUTTI_COMPUTE_CAPABILITY=12.0"
 ask 'quit -t 1'
 cases triton triton_cases ""
 cases triton inductor_cases ""
+cases jax jax_cases ""
 cases numba numba_suite ""
 
 python3 "$here/frameworks/table.py" "$results"/*.jsonl | tee "$kept/table.md"
