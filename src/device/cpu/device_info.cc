@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <string>
+#include <string_view>
 
 #include "cuda/device_attribute.h"
 #include "device/cpu/exec/device_limits.h"
@@ -164,8 +166,10 @@ int32_t CacheBytes() {
 
 wire::DeviceInfo DescribeDevice(const CpuSettings& settings, uint32_t ordinal) {
   wire::DeviceInfo info{};
-  const std::string name = settings.devices == 1 ? "Tutti CPU Device" : fmt::format("Tutti CPU Device {}", ordinal);
-  std::memcpy(info.name, name.data(), std::min(name.size(), sizeof info.name - 1));
+  // All of one machine have one name, as GPUs of one model: XLA runs on a device what it compiled for one of its name.
+  constexpr std::string_view kName = "Tutti CPU Device";
+  static_assert(kName.size() < sizeof info.name);
+  std::memcpy(info.name, kName.data(), kName.size());
   SetUuid(info, ordinal);
   info.total_bytes = settings.memory_bytes;
   info.traits = wire::kAllDeviceLimits;
