@@ -48,6 +48,7 @@ ask 'quit -t 1'
 cases triton triton_cases ""
 cases triton inductor_cases ""
 cases jax jax_cases ""
+cases jax jax_devices_cases "TUTTI_CPU_DEVICES=2"
 cases numba numba_suite ""
 
 python3 "$here/frameworks/table.py" "$results"/*.jsonl | tee "$kept/table.md"

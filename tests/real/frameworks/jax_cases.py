@@ -224,7 +224,8 @@ def vmap():
 def derivatives():
     def energy(x):
         return jnp.sum(jnp.sin(x) * x ** 2)
-    same(lambda x: (jax.grad(energy)(x), jax.hessian(energy)(x), jax.jvp(energy, (x,), (x,))), random(30), tolerance=1e-4)
+    same(lambda x: (jax.grad(energy)(x), jax.hessian(energy)(x), jax.jvp(energy, (x,), (x,))), random(30),
+         tolerance=1e-4)
 
 
 @case
