@@ -99,6 +99,8 @@ void Audit(const std::string& directory, bool our_libraries, bool keep_ptx) {
   if ((!keep_ptx && !our_libraries) || access(library.c_str(), R_OK) != 0 || AuditingSlowsCalls()) return;
   if (keep_ptx) setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
   if (keep_ptx) SetForJax();
+  // torch.compile measures products with padded shapes, whose zeroes PyTorch's own kernels write: machine code.
+  if (keep_ptx) setenv("TORCHINDUCTOR_SHAPE_PADDING", "0", 0);
   const std::string others = os::Environment("LD_AUDIT");
   if (others.find(library) != others.npos) return;  // of a tutti run around this one
   setenv("LD_AUDIT", others.empty() ? library.c_str() : (others + ":" + library).c_str(), 1);

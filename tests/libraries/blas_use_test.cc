@@ -129,6 +129,20 @@ TEST_F(Blas, MatricesAreCopiedByTheirLeadingDimensions) {
   }
 }
 
+// BLAS: with alpha zero A is not read. In several blocks of rows, and on both sides.
+TEST_F(Blas, ASystemIsZeroWithoutAWhenTheDevicesAlphaIsZero) {
+  const int n = 100;
+  const std::vector<float> nothing(n * n, std::nanf("")), b = Random<float>(n * n, 2), zero{0}, zeros(n * n, 0.0F);
+  const Device<float> a(nothing), alpha(zero);
+  ASSERT_EQ(cublasSetPointerMode_v2(handle_, 1), kSuccess);
+  for (const int side : {0, 1}) {
+    const Device<float> x(b);
+    EXPECT_EQ(Api<float>::trsm(handle_, side, 0, kN, 0, n, n, alpha.get(), a.get(), n, x.get(), n), kSuccess);
+    EXPECT_EQ(x.Read(), zeros) << side;
+  }
+  ASSERT_EQ(cublasSetPointerMode_v2(handle_, 0), kSuccess);
+}
+
 // Two systems of 100 rows, and a product in place: many launches, and memory for a copy.
 TEST_F(Blas, ACapturedStreamRecordsTheCalls) {
   const int n = 100;

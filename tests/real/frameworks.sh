@@ -1,14 +1,14 @@
 # Frameworks of Python as they come from PyPI (tests/real/frameworks/requirements), on the CPU device under `tutti run`: NVIDIA's
-# cuda.core, CuPy, NCCL, JAX, PyTorch between processes, Triton on its tensors, and numba-cuda's own tests (about 45 minutes). Writes the
-# table of docs/reference/compatibility.md, and fails where less is right than expected.tsv says.
-#   FRAMEWORKS="cupy triton"   only these
+# cuda.core, CuPy, NCCL, JAX, PyTorch between processes, Triton on its tensors, torch.compile, and numba-cuda's own tests (about 50
+# minutes). Writes the table of docs/reference/compatibility.md, and fails where less is right than expected.tsv says.
+#   FRAMEWORKS="cupy triton"   only these; the table's other rows are of the last runs here
 . "$(dirname "$0")/../e2e/lib.sh"
 use_programs
 [ -x "$bin/tutti" ] || skip "needs tutti"
 python3 -c 'import venv, ensurepip' 2> /dev/null || skip "needs python3-venv (./dev setup --e2e)"
 here=$(cd "$(dirname "$0")" && pwd)
 kept=$bin/../frameworks  # environments and code caches outlive the test
-results=$work/results
+results=$kept/results
 mkdir -p "$kept" "$results"
 unset LD_LIBRARY_PATH
 export TUTTI_CACHE_DIR=$kept/cache TRITON_CACHE_DIR=$kept/triton CUPY_CACHE_DIR=$kept/cupy NUMBA_CACHE_DIR=$kept/numba TUTTI_QUIET=1
@@ -27,11 +27,13 @@ environment() {
 }
 # cases ENVIRONMENT FILE SETTINGS: runs the file's cases; SETTINGS are variables for it.
 cases() {
-  local python settings
+  local python settings file
   [[ " ${FRAMEWORKS:-cuda_core cupy jax nccl triton numba} " == *" $1 "* ]] || return 0
   python=$(environment "$1")
   read -ra settings <<< "$3"
-  env "${settings[@]}" "$bin/tutti" run -- "$python" "$here/frameworks/$2.py" --results "$results/$2${3//[^A-Z0-9.]/_}.jsonl" --settings "$3"
+  file=$results/$2${3//[^A-Z0-9.]/_}.jsonl
+  rm -f "$file"
+  env "${settings[@]}" "$bin/tutti" run -- "$python" "$here/frameworks/$2.py" --results "$file" --settings "$3"
 }
 
 cases cuda_core cuda_core_cases ""
@@ -52,9 +54,7 @@ cases jax jax_devices_cases "TUTTI_CPU_DEVICES=2"
 cases numba numba_suite ""
 
 python3 "$here/frameworks/table.py" "$results"/*.jsonl | tee "$kept/table.md"
-if [ -z "${FRAMEWORKS:-}" ]; then
-  page=$here/../../docs/reference/compatibility.md
-  { sed '/^<!-- frameworks:/q' "$page"; cat "$kept/table.md"; sed -n '/^<!-- end of frameworks -->/,$p' "$page"; } > "$work/page"
-  cp "$work/page" "$page"
-fi
+page=$here/../../docs/reference/compatibility.md
+{ sed '/^<!-- frameworks:/q' "$page"; cat "$kept/table.md"; sed -n '/^<!-- end of frameworks -->/,$p' "$page"; } > "$work/page"
+cp "$work/page" "$page"
 python3 "$here/frameworks/expected.py" "$here/frameworks/expected.tsv" "$results"/*.jsonl

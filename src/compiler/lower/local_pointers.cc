@@ -1,16 +1,19 @@
 #include "compiler/lower/local_pointers.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/Utils/Local.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/ValueHandle.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include "compiler/lower/emitter.h"
 #include "compiler/lower/llvm.h"
 
 namespace tutti::compiler::lowering {
 namespace {
 
 constexpr int kMaxDepth = 8;
+constexpr int kMaxSteps = 1000;  // of one search: what phis bring in may come from many places
 
 // Finds integers that are the address of an alloca and an offset, through sums, choices and loops, and makes the
 // offsets.
@@ -19,7 +22,9 @@ class LocalAddress {
   // Null if not all that `value` may be is based on one alloca.
   llvm::AllocaInst* BaseOf(llvm::Value* value) {
     visited_.clear();
+    sides_.clear();
     base_ = nullptr;
+    steps_ = 0;
     return IsBased(value, 0) ? base_ : nullptr;
   }
 
@@ -33,10 +38,10 @@ class LocalAddress {
       llvm::Value* left = OffsetOf(select->getTrueValue(), before);
       return ir.CreateSelect(select->getCondition(), left, OffsetOf(select->getFalseValue(), before));
     }
-    llvm::Value *left = instruction->getOperand(0), *right = instruction->getOperand(1);
-    if (instruction->getOpcode() == llvm::Instruction::Sub) return ir.CreateSub(OffsetOf(left, before), right);
-    if (LocalAddress other; other.BaseOf(left) != base_) std::swap(left, right);
-    return ir.CreateAdd(OffsetOf(left, before), right);
+    const unsigned side = sides_.lookup(instruction);
+    llvm::Value* offset = OffsetOf(instruction->getOperand(side), before);
+    if (instruction->getOpcode() == llvm::Instruction::Sub) return ir.CreateSub(offset, instruction->getOperand(1));
+    return ir.CreateAdd(offset, instruction->getOperand(1 - side));
   }
 
   // The phis whose offsets were made: nothing may be deleted before all are.
@@ -67,23 +72,42 @@ class LocalAddress {
       return true;
     }
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-    if (instruction == nullptr || depth == kMaxDepth) return false;
+    if (instruction == nullptr || depth == kMaxDepth || ++steps_ > kMaxSteps) return false;
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction)) {
       if (!visited_.insert(phi).second) return true;  // if all else that comes in is
       return llvm::all_of(phi->incoming_values(), [&](llvm::Value* incoming) { return IsBased(incoming, depth + 1); });
     }
     if (auto* select = llvm::dyn_cast<llvm::SelectInst>(instruction))
       return IsBased(select->getTrueValue(), depth + 1) && IsBased(select->getFalseValue(), depth + 1);
-    if (instruction->getOpcode() == llvm::Instruction::Sub) return IsBased(instruction->getOperand(0), depth + 1);
-    if (!IsSum(*instruction)) return false;
-    return IsBasedSide(instruction->getOperand(0), depth) || IsBasedSide(instruction->getOperand(1), depth);
+    if (instruction->getOpcode() == llvm::Instruction::Sub)
+      return IsIndex(instruction->getOperand(1)) && IsBased(instruction->getOperand(0), depth + 1);
+    return IsSum(*instruction) && (IsBasedSide(*instruction, 0, depth) || IsBasedSide(*instruction, 1, depth));
+  }
+
+  // No address of local memory is in it: `p - buffer` is a number, whatever it is added to.
+  static bool IsIndex(llvm::Value* value) {
+    constexpr size_t kMost = 100;  // values to look at
+    llvm::SmallSetVector<llvm::Value*, 16> parts;
+    parts.insert(value);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (i == kMost || AddressOf(parts[i]) != nullptr) return false;
+      auto* part = llvm::dyn_cast<llvm::Instruction>(parts[i]);
+      if (part == nullptr || part->mayReadFromMemory()) continue;
+      for (llvm::Value* operand : part->operands()) {
+        if (operand->getType()->isIntegerTy() && !llvm::isa<llvm::Constant>(operand)) parts.insert(operand);
+      }
+    }
+    return true;
   }
 
   // One side of a sum. What was assumed on the way is forgotten if it is not.
-  bool IsBasedSide(llvm::Value* value, int depth) {
+  bool IsBasedSide(llvm::Instruction& sum, unsigned side, int depth) {
     auto visited = visited_;
     llvm::AllocaInst* base = base_;
-    if (IsBased(value, depth + 1)) return true;
+    if (IsBased(sum.getOperand(side), depth + 1) && IsIndex(sum.getOperand(1 - side))) {
+      sides_[&sum] = side;
+      return true;
+    }
     visited_ = std::move(visited);
     base_ = base;
     return false;
@@ -118,7 +142,9 @@ class LocalAddress {
   }
 
   llvm::AllocaInst* base_ = nullptr;
+  int steps_ = 0;
   llvm::SmallPtrSet<llvm::PHINode*, 8> visited_;
+  llvm::DenseMap<llvm::Instruction*, unsigned> sides_;  // of sums, which operand has the base
   llvm::DenseMap<llvm::PHINode*, llvm::PHINode*> offsets_;
 };
 
@@ -147,7 +173,9 @@ llvm::PreservedAnalyses LocalPointersPass::run(llvm::Function& function, llvm::F
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     any |= llvm::isa<llvm::PtrToIntInst>(instruction);
     auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(&instruction);
-    if (cast != nullptr && cast->getSrcTy()->isIntegerTy(64)) casts.push_back(cast);
+    if (cast == nullptr || !cast->getSrcTy()->isIntegerTy(64)) continue;
+    const unsigned space = cast->getType()->getPointerAddressSpace();
+    if (space == kLocalSpace || space == 0) casts.push_back(cast);
   }
   if (!any) return llvm::PreservedAnalyses::all();
   LocalAddress address;

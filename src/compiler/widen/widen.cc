@@ -107,6 +107,8 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
   for (llvm::Function* scalar : scalars) TUTTI_TRY(SeparateLanes(*scalar, state));
   state.frame_bytes = FrameBytes(scalars, state.stack_bytes);  // taking turns may have moved variables there
 
+  TUTTI_TRY(CheckLocalMemory(state));
+
   llvm::Function* kernel = nullptr;
   for (llvm::Function* scalar : scalars) {
     if (scalar->getName() == "tutti.kernel") {

@@ -28,7 +28,6 @@ namespace tutti::device {
 namespace {
 
 constexpr uint64_t kMaxStackBytes = 64ull << 20;
-constexpr uint64_t kMaxLocalBytes = 512ull << 10;  // per thread, as the ISA allows
 
 std::unexpected<Error> Bad(std::string text) {
   return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "compiled kernel: " + std::move(text));
@@ -92,7 +91,7 @@ Status CheckDescriptor(const guest::KernelDescriptor* descriptor, const Extents&
     return Bad("it is not the kernel that was asked for");
   if (!extents.Holds(reinterpret_cast<const void*>(descriptor->run), 1, PF_R | PF_X))
     return Bad("its code is not in the object");
-  if (descriptor->stack_bytes > kMaxStackBytes || descriptor->local_bytes > kMaxLocalBytes)
+  if (descriptor->stack_bytes > kMaxStackBytes || descriptor->local_bytes > guest::kMostLocalBytes)
     return Bad("it wants too much memory");
   const uint64_t location_bytes = uint64_t{descriptor->location_count} * sizeof(guest::SourceLocation);
   if (location_bytes != 0 && !extents.Holds(descriptor->locations, location_bytes, PF_R))

@@ -151,6 +151,9 @@ struct WarpState {
   void* device;  // the device's own
 };
 
+// Of KernelDescriptor::local_bytes: the 512 KiB that CUDA allows, and what recursion, alloca and alignment take.
+constexpr uint64_t kMostLocalBytes = (512 + 64) << 10;
+
 enum KernelFlags : uint32_t {
   kYields = 1u << 0,  // calls a barrier or yield: each warp needs a stack of its own
   kUsesPrint = 1u << 1,

@@ -60,6 +60,7 @@ extern "C" __global__ void scale_matrix(ElementwiseTask task, int64_t batches) {
 
 // A thread solves for one right side, whose elements it holds; the triangle is shared.
 extern "C" __global__ void solve_block(SolveTask task) {
+  if (IsZero(Value<T>(task.whole))) return;
   __shared__ __attribute__((aligned(16))) unsigned char room[kSolveRows * kSolveRows * sizeof(T)];
   T* const triangle = reinterpret_cast<T*>(room);
   const int n = static_cast<int>(task.rows);

@@ -206,7 +206,8 @@ __device__ __forceinline__ void Product(const GemmTask& task, int64_t batch, int
   int nothing;
   asm("mov.b32 %0, 0;" : "=r"(nothing));  // a constant would make a memset, which clang writes as a loop over bytes
   for (int j = 0; j < kGemmColumns; ++j) sums[j] = Make<T>(nothing, 0);
-  const int64_t k = IsZero(alpha) ? 0 : task.k;  // then BLAS reads neither A nor B
+  // If alpha is zero, BLAS reads neither A nor B.
+  const int64_t k = IsZero(alpha) || IsZero(Value<T>(task.whole)) ? 0 : task.k;
   for (int64_t depth = 0; depth < k; depth += kDepth<T>) {
     Copy<T, kRows, kRows, kDepth<T>, 1, kRows>(task.a, a, a_start, row0, task.m, depth, task.k, a_piece);
     Copy<T, kRows, kDepth<T>, kGemmColumns, kGemmColumns, 1>(task.b, b, b_start, depth, task.k, column0, task.n, b_piece);

@@ -53,6 +53,7 @@ struct GemmTask {
   Operand a, b, c;
   Result d;
   Scalar alpha, beta;
+  Scalar whole = {1, 0, nullptr, Type::kF64};  // 0: as if alpha were; of the solution that this is a part of
   const float *a_scale, *b_scale, *c_scale, *d_scale;  // further factors in device memory, or null
   const void* bias;  // one for each row, or column; null: none
   int64_t bias_stride;
@@ -116,6 +117,7 @@ struct SolveTask {
   Operand a;
   Result b;
   int64_t rows, columns, batches, row_step, column_step;
+  Scalar whole;  // 0: A is not read, B is zero already
 };
 inline constexpr int kSolveRows = 32;
 

@@ -12,6 +12,7 @@ struct System {
   Result b;
   int64_t right_sides, batches;
   bool left;
+  Scalar alpha;  // the right sides have been scaled by it
 };
 
 // A part of op(A) as a matrix of its own.
@@ -38,6 +39,7 @@ Status SolveBlock(const System& system, int64_t first, int64_t n) {
   task.batches = system.batches;
   task.row_step = system.left ? 1 : system.b.ld;
   task.column_step = system.left ? system.b.ld : 1;
+  task.whole = system.alpha;
   constexpr uint32_t kThreads = 64;
   const int64_t blocks = BlocksFor(task.columns, kThreads);
   if (blocks > libraries::kMostBlocksX) return kNotSupported;
@@ -60,6 +62,7 @@ Status Subtract(const System& system, int64_t to, int64_t n, int64_t from, int64
   GemmTask task = system.left ? Product(n, system.right_sides, k, kMinusOne, PartOfA(system, to, from), x, kOne, rest)
                               : Product(system.right_sides, n, k, kMinusOne, x, PartOfA(system, from, to), kOne, rest);
   task.batches = system.batches;
+  task.whole = system.alpha;
   return Run(system.handle->stream, system.type, task);
 }
 
@@ -86,8 +89,8 @@ Status Trsm(Handle* handle, int side, int fill, int op, int diagonal, int64_t m,
   if (m == 0 || n == 0 || batches == 0) return kSuccess;
   BLAS_CHECK(alpha != nullptr);
   constexpr Type kType = kTypeOf<T>;
-  System system{handle,  kType,        Dense(kType, op, a, lda), Into(kType, b, ldb), side == kLeft ? n : m,
-                batches, side == kLeft};
+  System system{handle,  kType,         Dense(kType, op, a, lda), Into(kType, b, ldb), side == kLeft ? n : m,
+                batches, side == kLeft, ScalarOf(*handle, alpha)};
   system.a.array = reinterpret_cast<const void* const*>(a_array);
   system.a.shape = Shape::kTriangular;
   system.a.part = fill == kLower ? Part::kLower : Part::kUpper;
@@ -97,7 +100,7 @@ Status Trsm(Handle* handle, int side, int fill, int op, int diagonal, int64_t m,
   scale.m = m;
   scale.n = n;
   scale.c = system.b;
-  scale.alpha = ScalarOf(*handle, alpha);
+  scale.alpha = system.alpha;
   if (scale.alpha.place != nullptr || scale.alpha.re != 1 || scale.alpha.im != 0) {
     BLAS_TRY(Launch(handle->stream, Name::scale_matrix, kType,
                     {static_cast<uint32_t>(BlocksFor(m, 128)), static_cast<uint32_t>(n < 1024 ? n : 1024),

@@ -6,6 +6,7 @@ import copy
 import multiprocessing
 
 import torch
+import torch._inductor.config
 from torch import nn
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -13,6 +14,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from case import case, main
 from torch_tensors import to_device
 
+# Folding computes what is constant, such as a causal mask, with PyTorch's own kernels.
+torch._inductor.config.joint_graph_constant_folding = False
 torch.manual_seed(1)
 PROCESSES = 8
 

@@ -6,8 +6,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>
 
-#include <algorithm>
-
 namespace tutti::compiler {
 
 PathFacts::Loops::Loops(llvm::Function& scalar, llvm::DominatorTree& tree)
@@ -32,11 +30,10 @@ llvm::ScalarEvolution& PathFacts::Evolution() {
   return loops_->evolution;
 }
 
-uint64_t PathFacts::GreatestAt(const llvm::Value* value, const llvm::Instruction& at) {
-  const uint64_t by_bits = BitsAt(value, at).getMaxValue().getLimitedValue();
+bool PathFacts::IsAtMost(const llvm::Value* value, uint64_t most, const llvm::Instruction& at) {
+  if (BitsAt(value, at).getMaxValue().ule(most)) return true;
   auto* looked_at = const_cast<llvm::Value*>(value);  // which ScalarEvolution changes as little as we do
-  const uint64_t by_loops = Evolution().getUnsignedRangeMax(Evolution().getSCEV(looked_at)).getLimitedValue();
-  return std::min(by_bits, by_loops);
+  return Evolution().getUnsignedRangeMax(Evolution().getSCEV(looked_at)).ule(most);
 }
 
 uint64_t PathFacts::GreatestDistance(const llvm::Value& pointer, const llvm::AllocaInst& from) {

@@ -21,8 +21,8 @@ class PathFacts {
 
   // Given the branches that lead there: behind `if (tid < 64)` a thread index has six bits.
   llvm::KnownBits BitsAt(const llvm::Value* value, const llvm::Instruction& at);
-  // Greatest value of an integer, from its known bits and from how often loops run.
-  uint64_t GreatestAt(const llvm::Value* value, const llvm::Instruction& at);
+  // Whether an integer is at most this, by its known bits or by how often loops run.
+  bool IsAtMost(const llvm::Value* value, uint64_t most, const llvm::Instruction& at);
   // Greatest distance of a pointer from the start of what it is derived from.
   uint64_t GreatestDistance(const llvm::Value& pointer, const llvm::AllocaInst& from);
 

@@ -1,5 +1,6 @@
 #include "compiler/widen/emit/kernel_descriptor.h"
 
+#include <fmt/format.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/IRBuilder.h>
@@ -126,6 +127,13 @@ uint32_t StackBytes(const ModuleState& state) {
 }
 
 }  // namespace
+
+Status CheckLocalMemory(const ModuleState& state) {
+  const uint64_t bytes = state.frame_bytes + state.interleaved_bytes;
+  if (bytes <= guest::kMostLocalBytes) return {};
+  return Fail(fmt::format("the kernel needs {} bytes of local memory for each thread; {} are the most there are", bytes,
+                          guest::kMostLocalBytes));
+}
 
 void EmitKernelDescriptor(ModuleState& state, llvm::Function& warp) {
   llvm::Module& module = state.module;

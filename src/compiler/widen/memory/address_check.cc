@@ -91,7 +91,7 @@ bool IsInShared(FunctionEmitter& emitter, const llvm::Instruction& access, const
   const llvm::KnownBits known = emitter.facts().BitsAt(cast->getOperand(0), access);
   const uint64_t size = emitter.module().static_shared_bytes;
   return bytes <= size && known.countMinTrailingZeros() >= align_log2 &&
-         emitter.facts().GreatestAt(cast->getOperand(0), access) <= size - bytes;
+         emitter.facts().IsAtMost(cast->getOperand(0), size - bytes, access);
 }
 
 // Strips a constant offset from `pointer`.

@@ -67,6 +67,11 @@ struct Access {
   Offset offset;
 };
 
+// Other metadata speak of the whole access.
+void CopyLocation(const llvm::Instruction& from, llvm::Instruction& to) {
+  to.setMetadata("tutti.loc", from.getMetadata("tutti.loc"));
+}
+
 class Array {
  public:
   explicit Array(llvm::AllocaInst& alloca) : alloca_(alloca), layout_(alloca.getModule()->getDataLayout()) {}
@@ -177,7 +182,7 @@ class Array {
     Value* value = nullptr;
     for (uint64_t p = 0; p < pieces; ++p) {
       llvm::LoadInst* piece = ir.CreateAlignedLoad(word, PieceAddress(ir, offset, all, first + p), align);
-      piece->copyMetadata(old);
+      CopyLocation(old, *piece);
       if (pieces == 1) return piece;
       Value* wide = ir.CreateShl(ir.CreateZExt(piece, whole), p * distance_ * 8);
       value = value == nullptr ? wide : ir.CreateOr(value, wide);
@@ -193,7 +198,7 @@ class Array {
       if (pieces > 1)
         word =
             ir.CreateTrunc(ir.CreateLShr(value, p * distance_ * 8), ir.getIntNTy(static_cast<unsigned>(distance_ * 8)));
-      ir.CreateAlignedStore(word, PieceAddress(ir, offset, all, first + p), align)->copyMetadata(old);
+      CopyLocation(old, *ir.CreateAlignedStore(word, PieceAddress(ir, offset, all, first + p), align));
     }
   }
 
@@ -212,7 +217,7 @@ void ChooseOffsets(llvm::Function& kernel) {
     if (select == nullptr || !select->getType()->isPointerTy()) continue;
     llvm::APInt left(64, 0), right(64, 0);
     Value* from = select->getTrueValue()->stripAndAccumulateConstantOffsets(layout, left, /*AllowNonInbounds=*/true);
-    if (!llvm::isa<llvm::AllocaInst>(from) ||
+    if (!llvm::isa<llvm::AllocaInst>(from) || from->getType() != select->getType() ||
         select->getFalseValue()->stripAndAccumulateConstantOffsets(layout, right, /*AllowNonInbounds=*/true) != from)
       continue;
     llvm::IRBuilder<> ir(select);

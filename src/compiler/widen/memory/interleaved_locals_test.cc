@@ -203,5 +203,24 @@ TEST(InterleavedLocals, CannotBeLeft) {
   }
 }
 
+TEST(LocalMemory, EndsWhereTheDescriptorCanSayIt) {
+  // What lies inside its array is not checked: the array must be there.
+  const auto array = [](uint64_t bytes) {
+    return KernelText("  %array = alloca [" + std::to_string(bytes) + R"( x i8], align 16
+  %number = ptrtoint ptr %array to i64
+  %out = inttoptr i64 %p0 to ptr addrspace(1)
+  store i64 %number, ptr addrspace(1) %out
+  store volatile i32 1, ptr %array
+  ret void
+)");
+  };
+  EXPECT_TRUE(BuildWarps(array(512 << 10), {.block = {32, 1, 1}}));
+  for (const uint64_t bytes : {uint64_t{1} << 20, (uint64_t{1} << 32) + 64}) {
+    const auto kernel = BuildWarps(array(bytes), {.block = {32, 1, 1}});
+    ASSERT_FALSE(kernel) << bytes;
+    EXPECT_THAT(kernel.error().text, HasSubstr("bytes of local memory"));
+  }
+}
+
 }  // namespace
 }  // namespace tutti::compiler

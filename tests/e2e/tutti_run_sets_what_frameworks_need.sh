@@ -1,7 +1,7 @@
 . "$(dirname "$0")/lib.sh"
 use_programs
 [ -x "$bin/tutti" ] && [ -e "$LD_LIBRARY_PATH/libtutti-keep-ptx.so" ] || skip "needs tutti and libtutti-keep-ptx.so"
-unset XLA_FLAGS JAX_SKIP_CUDA_CONSTRAINTS_CHECK
+unset XLA_FLAGS JAX_SKIP_CUDA_CONSTRAINTS_CHECK TORCHINDUCTOR_SHAPE_PADDING
 
 # flags BEFORE: XLA's flags of a program, with BEFORE set
 flags() { XLA_FLAGS=$1 "$bin/tutti" run -- sh -c 'echo "$XLA_FLAGS"'; }
@@ -11,6 +11,7 @@ expect "a level of the user's" "--xla_gpu_autotune_level=4" "$(flags --xla_gpu_a
 expect "a file of flags" /there/flags "$(flags /there/flags)"
 expect "tutti run twice" "--xla_gpu_autotune_level=0" "$("$bin/tutti" run -- "$bin/tutti" run -- sh -c 'echo "$XLA_FLAGS"')"
 expect "machine code left alone" "" "$(TUTTI_KEEP_PTX=0 "$bin/tutti" run -- sh -c 'echo "${XLA_FLAGS-}"')"
+expect "no padded products" 0 "$("$bin/tutti" run -- sh -c 'echo "$TORCHINDUCTOR_SHAPE_PADDING"')"
 expect "versions not checked" 1 "$("$bin/tutti" run -- sh -c 'echo "$JAX_SKIP_CUDA_CONSTRAINTS_CHECK"')"
 
 # JAX asks for the file of a GPU's driver. One of Python that was compiled with -fno-plt is not reached.
