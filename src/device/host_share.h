@@ -5,11 +5,14 @@
 // All clients of a server share one account, and each has a limit; beyond either a client gets OUT_OF_MEMORY.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstdint>
 #include <utility>
 
 #include "base/error.h"
+#include "cuda/result.h"
 #include "device/memory_account.h"
 
 namespace tutti::device {
@@ -35,6 +38,14 @@ class HostShare {
   void Release(uint64_t bytes) {
     all_->Release(bytes, {});
     used_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+
+  // What a client is told of bytes that it does not get.
+  std::unexpected<Error> Refuse(uint64_t bytes) const {
+    return Fail(
+        cuda::CUDA_ERROR_OUT_OF_MEMORY,
+        fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of them",
+                    bytes, used_bytes(), limit_bytes_));
   }
 
   uint64_t limit_bytes() const { return limit_bytes_; }

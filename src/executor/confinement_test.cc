@@ -5,11 +5,14 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -101,9 +104,44 @@ TEST_F(ExecutorConfinement, WritesToDevicesAndToItsCacheAlone) {
     return std::filesystem::create_directories(home_ / ".nv/ComputeCache/a/b") && writes(".nv/ComputeCache/a/b/code");
   }));
   EXPECT_TRUE(HoldsInside([] { return open("/dev/null", O_RDWR | O_CLOEXEC) >= 0; }));
+  EXPECT_TRUE(HoldsInside([] { return open("/dev/full", O_RDWR | O_CLOEXEC) < 0 && errno == EACCES; }))
+      << "no device of a GPU's driver";
   setenv("CUDA_CACHE_PATH", (home_ / "elsewhere").c_str(), 1);
   EXPECT_TRUE(HoldsInside([&] { return writes("elsewhere/index"); }));
   EXPECT_TRUE(HoldsInside([&] { return !writes(".nv/ComputeCache/index"); }));
+}
+
+TEST_F(ExecutorConfinement, LeavesTheUsersFilesWhatTheyAre) {
+  const std::string file = home_ / "profile";
+  std::ofstream(file) << "kept";
+  EXPECT_TRUE(HoldsInside([&] { return Refused(chmod(file.c_str(), 0666)); }));
+  EXPECT_TRUE(HoldsInside([&] { return Refused(fchmod(open(file.c_str(), O_RDONLY | O_CLOEXEC), 04755)); }));
+  EXPECT_TRUE(HoldsInside([&] { return Refused(truncate(file.c_str(), 0)); }));
+  EXPECT_TRUE(HoldsInside([&] { return Refused(open(file.c_str(), O_RDONLY | O_TRUNC | O_CLOEXEC)); }));
+  EXPECT_EQ(std::filesystem::file_size(file), 4u);
+  // In its cache, where it may make files.
+  const std::string made = home_ / ".nv/ComputeCache/program";
+  for (const mode_t mode : {04755, 02755}) {
+    EXPECT_TRUE(HoldsInside([&] { return Refused(open(made.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, mode)); }));
+    EXPECT_TRUE(HoldsInside([&] { return Refused(syscall(SYS_creat, made.c_str(), mode)); }));
+  }
+  EXPECT_TRUE(HoldsInside([&] {
+    const int own = open(made.c_str(), O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0755);
+    return own >= 0 && ftruncate(own, 100) == 0;
+  }));
+}
+
+TEST_F(ExecutorConfinement, SendsToNobodyAndHoldsUpNobody) {
+  EXPECT_TRUE(HoldsInside([] { return Refused(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)); }));
+  EXPECT_TRUE(HoldsInside([] { return Refused(socket(AF_UNIX, SOCK_RAW, 0)); }));
+  const pid_t other = getpid();
+  EXPECT_TRUE(HoldsInside([=] { return Refused(setpriority(PRIO_PROCESS, other, 19)); }));
+  EXPECT_TRUE(HoldsInside([] { return Refused(setpriority(PRIO_USER, 0, 19)); }));
+  EXPECT_TRUE(HoldsInside([=] {
+    const sched_param none{};
+    return Refused(sched_setscheduler(other, SCHED_IDLE, &none));
+  }));
+  EXPECT_TRUE(HoldsInside([] { return setpriority(PRIO_PROCESS, 0, 5) == 0; }));
 }
 
 TEST_F(ExecutorConfinement, LeavesWhatDriversDo) {

@@ -217,8 +217,8 @@ uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned int, uintptr_t* from, uintptr
                        const char* name) {
   using namespace tutti::keep_ptx;
   const uintptr_t original = symbol->st_value;
-  if (*to == kLibc) return *from == kPython ? ForPython(name, original) : original;
   if (!options_are_added) return original;
+  if (*to == kLibc) return *from == kPython ? ForPython(name, original) : original;
   constexpr auto kEach = std::make_index_sequence<kPlaces>();
   if (std::strcmp(name, "nvrtcCompileProgram") == 0) {
     const size_t place = PlaceOf(compile_originals, original);

@@ -11,7 +11,7 @@ kept=$bin/../frameworks  # environments and code caches outlive the test
 results=$kept/results
 mkdir -p "$kept" "$results"
 unset LD_LIBRARY_PATH
-export TUTTI_CACHE_DIR=$kept/cache TRITON_CACHE_DIR=$kept/triton CUPY_CACHE_DIR=$kept/cupy NUMBA_CACHE_DIR=$kept/numba TUTTI_QUIET=1
+export TUTTI_CACHE_DIR=$kept/cache TRITON_CACHE_DIR=$kept/triton CUPY_CACHE_DIR=$kept/cupy TUTTI_QUIET=1
 
 # environment NAME: makes or updates $kept/NAME; prints the path of its python.
 environment() {

@@ -132,13 +132,20 @@ uint64_t Device::UsedBytes() const {
 }
 
 uint64_t Device::free_bytes() const {
-  const uint64_t all = UsedBytes();  // the rest is then as new
+  constexpr int kMostLooks = 4;
+  uint64_t freed = 0, own = 0, all = 0;
+  // Of one time: what ends meanwhile is no longer used, and no longer freed.
+  for (int look = 0; look < kMostLooks; ++look) {
+    freed = freed_bytes();
+    own = state_->client_bytes.load(std::memory_order_relaxed);
+    all = UsedBytes();
+    if (freed == freed_bytes() && own == state_->client_bytes.load(std::memory_order_relaxed)) break;
+  }
   const uint64_t limit = state_->limit_bytes.load(std::memory_order_relaxed);
   // Memory that the client has freed counts as free: an allocation that needs it waits for the work that still uses it.
-  const uint64_t freed = freed_bytes();
   const auto without_freed = [freed](uint64_t bytes) { return bytes - std::min(bytes, freed); };
   const uint64_t used = without_freed(all);
-  const uint64_t mine = without_freed(state_->client_bytes.load(std::memory_order_relaxed));
+  const uint64_t mine = without_freed(own);
   const uint64_t of_device = info_->total_bytes - std::min(info_->total_bytes, used);
   return std::min(of_device, limit - std::min(limit, mine));
 }

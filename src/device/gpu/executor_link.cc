@@ -167,6 +167,7 @@ Result<ExecutorLink::Received> ExecutorLink::Receive(executor::RequestKind kind,
   }
   TUTTI_TRY(os::AwaitReadable(socket_.get(), timeout_ms));
   TUTTI_ASSIGN(os::PeekedMessage message, os::Peek(socket_.get(), executor::kMostAnswerBytes));
+  if (message.out_of_fds) return Fail("the server has no file descriptor left for it (RLIMIT_NOFILE)");
   if (!message.complete || (message.fd && !IsAnswer(kind, message.fd.get()))) {
     in_the_way_ = std::move(message.fd);
     return Fail("it sends what nobody has asked for");

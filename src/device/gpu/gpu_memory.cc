@@ -76,7 +76,8 @@ Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint
   }();
   std::lock_guard lock(mutex_);
   if (!address) {
-    if (!allocation.on_device) counters_->Add(metrics::Counter::memory_limit_hits);
+    if (!allocation.on_device && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY)
+      counters_->Add(metrics::Counter::memory_limit_hits);
     Unreserve(allocation);
     return address;
   }

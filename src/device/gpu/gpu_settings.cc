@@ -75,6 +75,9 @@ os::Spawner::Program GpuSettings::ProgramOf() const {
                   "CUDA_MPS_PIPE_DIRECTORY=/proc/self/task", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
                   "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "CUDA_MPS_CLIENT_PRIORITY", "CUDA_MODULE_LOADING=EAGER",
                   "CUDA_DEVICE_MAX_CONNECTIONS=32",
+                  // It writes no files where it may not, and loads nothing into itself.
+                  "CUDA_LOG_FILE", "CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "CUDA_ENABLE_LIGHTWEIGHT_COREDUMP",
+                  "CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "CUDA_INJECTION64_PATH",
                   "TUTTI_DEVICE=cpu",  // if the driver is ours, as in tests
               },
           .files = {kLifelineFd, kSocketFd, kExchangeFd, kBellFd, STDERR_FILENO},

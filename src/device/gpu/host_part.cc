@@ -36,21 +36,20 @@ Result<uint64_t> HostPart::Take(uint64_t bytes, uint64_t alignment) {
 }
 
 Status HostPart::AttachFor(uint64_t bytes, uint64_t alignment) {
-  const auto next = segments_.Next(bytes, alignment);
-  if (!next)
-    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
-                fmt::format("no room for {} bytes in the host part of the client's window", bytes));
-  HostHold held(host_, next->bytes);
-  if (!held)
-    return Fail(
-        cuda::CUDA_ERROR_OUT_OF_MEMORY,
-        fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of them",
-                    next->bytes, host_->used_bytes(), host_->limit_bytes()));
-  TUTTI_TRY(
-      executor_->Ask({.kind = executor::RequestKind::kAttachHost, .address = next->address, .bytes = next->bytes}));
-  segments_.Add(*next);
-  held_.push_back(std::move(held));
-  return {};
+  for (const auto size : {HostSegments::Size::kAhead, HostSegments::Size::kLeast}) {
+    const auto next = segments_.Next(bytes, alignment, size);
+    if (!next)
+      return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                  fmt::format("no room for {} bytes in the host part of the client's window", bytes));
+    HostHold held(host_, next->bytes);
+    if (!held) continue;
+    TUTTI_TRY(
+        executor_->Ask({.kind = executor::RequestKind::kAttachHost, .address = next->address, .bytes = next->bytes}));
+    segments_.Add(*next);
+    held_.push_back(std::move(held));
+    return {};
+  }
+  return host_->Refuse(bytes);
 }
 
 Status HostPart::AttachTo(ExecutorLink& executor) const {

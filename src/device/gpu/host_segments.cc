@@ -1,6 +1,7 @@
 #include "device/gpu/host_segments.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "base/checked.h"
@@ -8,9 +9,10 @@
 namespace tutti::device::gpu {
 namespace {
 
-// Each is a quarter of what there is, so that they are few.
+// Each is a quarter of what there is, so that they are few. Powers of two, as steps are.
 constexpr uint64_t kLeastBytes = 32u << 20, kMostBytes = 256u << 20;
 constexpr uint64_t kPart = 4;
+constexpr uint64_t kStepBytes = 64u << 10;
 
 }  // namespace
 
@@ -21,12 +23,12 @@ std::optional<uint64_t> HostSegments::Take(uint64_t bytes, uint64_t alignment) {
   return std::nullopt;
 }
 
-std::optional<HostSegments::Range> HostSegments::Next(uint64_t bytes, uint64_t alignment) const {
+std::optional<HostSegments::Range> HostSegments::Next(uint64_t bytes, uint64_t alignment, Size size) const {
   const uint64_t least = AlignUp(bytes, granularity_) + alignment, left = begin_ - base_;
   if (least < bytes || least > left) return std::nullopt;
-  const uint64_t step = std::clamp(AlignUp(all().bytes / kPart, kLeastBytes), kLeastBytes, kMostBytes);
-  const uint64_t size = std::min(AlignUp(least, step), left);
-  return Range{begin_ - size, size};
+  const uint64_t ahead = std::clamp(std::bit_ceil(all().bytes / kPart), kLeastBytes, kMostBytes);
+  const uint64_t taken = std::min(AlignUp(least, size == Size::kLeast ? kStepBytes : ahead), left);
+  return Range{begin_ - taken, taken};
 }
 
 void HostSegments::Add(const Range& segment) {

@@ -24,8 +24,9 @@ class HostSegments {
 
   // In one of the segments that there are; nothing if none has room. `alignment`: 0, or a power of two.
   std::optional<uint64_t> Take(uint64_t bytes, uint64_t alignment);
+  enum class Size { kAhead, kLeast };  // of a segment: with room for more, or for what is asked for alone
   // The segment that would have room, beside those that there are; nothing if there are no addresses for it.
-  std::optional<Range> Next(uint64_t bytes, uint64_t alignment) const;
+  std::optional<Range> Next(uint64_t bytes, uint64_t alignment, Size size = Size::kAhead) const;
   // It is one from now on.
   void Add(const Range& segment);
   void Give(uint64_t address, uint64_t bytes);

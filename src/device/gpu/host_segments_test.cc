@@ -58,6 +58,18 @@ TEST(HostSegments, NoAllocationLiesInTwo) {
   EXPECT_EQ(segments.all().address, shown.back().address);
 }
 
+TEST(HostSegments, ASegmentMayHoldOneAllocationAlone) {
+  HostSegments segments(kPartBase, kPartBytes, kRound);
+  const auto ahead = segments.Next(3 * kMebi, 4096);
+  const auto least = segments.Next(3 * kMebi, 4096, HostSegments::Size::kLeast);
+  ASSERT_TRUE(ahead && least);
+  EXPECT_GE(ahead->bytes, 32 * kMebi);
+  EXPECT_LE(least->bytes, 3 * kMebi + (128 << 10));
+  EXPECT_EQ(least->address % (64 << 10), 0u);
+  segments.Add(*least);
+  EXPECT_TRUE(segments.Take(3 * kMebi, 4096));
+}
+
 TEST(HostSegments, WhatDoesNotFitIsRefused) {
   HostSegments segments(kPartBase, 64 * kMebi, kRound);
   EXPECT_FALSE(segments.Next(65 * kMebi, 0));

@@ -20,6 +20,7 @@ template <typename T>
 constexpr int kAtATime = 16 / sizeof(T);
 template <typename T>
 constexpr int kTogether = 32 / sizeof(T);
+
 #define SHARED_ADDRESS(pointer) \
   static_cast<unsigned>(reinterpret_cast<uintptr_t>((__attribute__((address_space(3))) void*)(pointer)))
 

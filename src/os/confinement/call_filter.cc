@@ -83,7 +83,10 @@ Status Refuse(scmp_filter_ctx filter, std::span<const RefusedCall> calls) {
   for (const RefusedCall& call : calls) {
     const scmp_arg_cmp compared = call.equal ? SCMP_CMP(call.argument, SCMP_CMP_MASKED_EQ, call.mask, call.value)
                                              : SCMP_CMP(call.argument, SCMP_CMP_NE, call.value, 0);
-    TUTTI_TRY(Checked(seccomp_rule_add_array(filter, kRefuse, call.number, 1, &compared), "system call filter"));
+    const scmp_arg_cmp both[] = {compared,
+                                 SCMP_CMP(call.also_argument, SCMP_CMP_MASKED_EQ, call.also_mask, call.also_mask)};
+    TUTTI_TRY(Checked(seccomp_rule_add_array(filter, kRefuse, call.number, call.also_mask != 0 ? 2 : 1, both),
+                      "system call filter"));
   }
   return {};
 }

@@ -14,13 +14,16 @@
 
 namespace tutti::os {
 
-// Refused where an argument is (`equal`) or is not that value, of which the bits in `mask` count.
+// Refused where the bits in `mask` of an argument are those of `value`, or where the whole argument is not `value`
+// (`equal` false); and, if `also_mask` is not 0, where those bits of another argument are set, too.
 struct RefusedCall {
   int number = 0;
   uint32_t argument = 0;
   bool equal = false;
   uint64_t mask = 0;
   uint64_t value = 0;
+  uint32_t also_argument = 0;
+  uint64_t also_mask = 0;
 };
 
 // Installs the filter in all threads, for good; also sets NO_NEW_PRIVS. `more`: calls that are refused, too. From then

