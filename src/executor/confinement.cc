@@ -32,15 +32,9 @@ constexpr int kMoreForbidden[] = {
     // Before Linux 6.2 a domain does not govern this; the flags of openat2 are in memory.
     SCMP_SYS(truncate), SCMP_SYS(openat2)};
 
-constexpr os::RefusedCall Unless(int number, uint32_t argument, uint64_t value) {
-  return {.number = number, .argument = argument, .equal = false, .mask = ~0ull, .value = value};
-}
-constexpr os::RefusedCall Where(int number, uint32_t argument, uint64_t mask, uint64_t value) {
-  return {.number = number, .argument = argument, .equal = true, .mask = mask, .value = value};
-}
 // A file that is made with one of these bits.
 constexpr os::RefusedCall MadeWith(int number, uint32_t flags, uint64_t bit) {
-  os::RefusedCall call = Where(number, flags, O_CREAT, O_CREAT);
+  os::RefusedCall call = os::RefuseWhere(number, flags, O_CREAT, O_CREAT);
   call.also_argument = flags + 1;
   call.also_mask = bit;
   return call;
@@ -51,25 +45,25 @@ constexpr uint64_t kKind = 0xe, kDatagrams = SOCK_DGRAM;  // and SOCK_RAW: they 
 constexpr uint64_t kIoPriorityOfProcess = 1;
 constexpr os::RefusedCall kMoreByArgument[] = {
     // Where memory lies, and what goes first, a driver may say of its own process.
-    Unless(SCMP_SYS(migrate_pages), 0, 0),
-    Unless(SCMP_SYS(move_pages), 0, 0),
-    Unless(SCMP_SYS(setpriority), 0, PRIO_PROCESS),
-    Unless(SCMP_SYS(setpriority), 1, 0),
-    Unless(SCMP_SYS(ioprio_set), 0, kIoPriorityOfProcess),
-    Unless(SCMP_SYS(ioprio_set), 1, 0),
-    Unless(SCMP_SYS(sched_setscheduler), 0, 0),
-    Unless(SCMP_SYS(sched_setparam), 0, 0),
-    Unless(SCMP_SYS(sched_setattr), 0, 0),
-    Where(SCMP_SYS(socket), 1, kKind, kDatagrams),
-    Where(SCMP_SYS(socketpair), 1, kKind, kDatagrams),
-    Where(SCMP_SYS(open), 1, kEmptying, O_TRUNC),
-    Where(SCMP_SYS(openat), 2, kEmptying, O_TRUNC),
+    os::RefuseUnless(SCMP_SYS(migrate_pages), 0, 0),
+    os::RefuseUnless(SCMP_SYS(move_pages), 0, 0),
+    os::RefuseUnless(SCMP_SYS(setpriority), 0, PRIO_PROCESS),
+    os::RefuseUnless(SCMP_SYS(setpriority), 1, 0),
+    os::RefuseUnless(SCMP_SYS(ioprio_set), 0, kIoPriorityOfProcess),
+    os::RefuseUnless(SCMP_SYS(ioprio_set), 1, 0),
+    os::RefuseUnless(SCMP_SYS(sched_setscheduler), 0, 0),
+    os::RefuseUnless(SCMP_SYS(sched_setparam), 0, 0),
+    os::RefuseUnless(SCMP_SYS(sched_setattr), 0, 0),
+    os::RefuseWhere(SCMP_SYS(socket), 1, kKind, kDatagrams),
+    os::RefuseWhere(SCMP_SYS(socketpair), 1, kKind, kDatagrams),
+    os::RefuseWhere(SCMP_SYS(open), 1, kEmptying, O_TRUNC),
+    os::RefuseWhere(SCMP_SYS(openat), 2, kEmptying, O_TRUNC),
     MadeWith(SCMP_SYS(open), 1, S_ISUID),
     MadeWith(SCMP_SYS(open), 1, S_ISGID),
     MadeWith(SCMP_SYS(openat), 2, S_ISUID),
     MadeWith(SCMP_SYS(openat), 2, S_ISGID),
-    Where(SCMP_SYS(creat), 1, S_ISUID, S_ISUID),
-    Where(SCMP_SYS(creat), 1, S_ISGID, S_ISGID),
+    os::RefuseWhere(SCMP_SYS(creat), 1, S_ISUID, S_ISUID),
+    os::RefuseWhere(SCMP_SYS(creat), 1, S_ISGID, S_ISGID),
 };
 
 // Files that are there when the executor starts: a domain's rules are of these.

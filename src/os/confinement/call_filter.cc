@@ -45,21 +45,21 @@ constexpr int kReachOut[] = {
 // Signals through a descriptor's owner (with TIOCSTI below: input into another's terminal).
 constexpr uint64_t kSetOwner = 0x8901, kSetGroup = 0x8902;  // FIOSETOWN, SIOCSPGRP
 
-constexpr uint64_t kWhole = ~0ull, kHalf = UINT32_MAX;
+constexpr uint64_t kHalf = UINT32_MAX;
 constexpr RefusedCall kByArgument[] = {
     // Unix sockets only: NSS modules may need one to resolve users.
-    {.number = SCMP_SYS(socket), .argument = 0, .equal = false, .mask = kWhole, .value = AF_UNIX},
+    RefuseUnless(SCMP_SYS(socket), 0, AF_UNIX),
     // Allows threads, denies processes.
-    {.number = SCMP_SYS(clone), .argument = 0, .equal = true, .mask = CLONE_THREAD, .value = 0},
+    RefuseWhere(SCMP_SYS(clone), 0, CLONE_THREAD, 0),
     // Its own limits.
-    {.number = SCMP_SYS(prlimit64), .argument = 0, .equal = false, .mask = kWhole, .value = 0},
-    {.number = SCMP_SYS(fcntl), .argument = 1, .equal = true, .mask = kHalf, .value = F_SETOWN},
-    {.number = SCMP_SYS(fcntl), .argument = 1, .equal = true, .mask = kHalf, .value = F_SETOWN_EX},
-    {.number = SCMP_SYS(fcntl), .argument = 1, .equal = true, .mask = kHalf, .value = F_SETSIG},
-    {.number = SCMP_SYS(ioctl), .argument = 1, .equal = true, .mask = kHalf, .value = kSetOwner},
-    {.number = SCMP_SYS(ioctl), .argument = 1, .equal = true, .mask = kHalf, .value = kSetGroup},
-    {.number = SCMP_SYS(ioctl), .argument = 1, .equal = true, .mask = kHalf, .value = TIOCSTI},
-    {.number = SCMP_SYS(ioctl), .argument = 1, .equal = true, .mask = kHalf, .value = TIOCLINUX},
+    RefuseUnless(SCMP_SYS(prlimit64), 0, 0),
+    RefuseWhere(SCMP_SYS(fcntl), 1, kHalf, F_SETOWN),
+    RefuseWhere(SCMP_SYS(fcntl), 1, kHalf, F_SETOWN_EX),
+    RefuseWhere(SCMP_SYS(fcntl), 1, kHalf, F_SETSIG),
+    RefuseWhere(SCMP_SYS(ioctl), 1, kHalf, kSetOwner),
+    RefuseWhere(SCMP_SYS(ioctl), 1, kHalf, kSetGroup),
+    RefuseWhere(SCMP_SYS(ioctl), 1, kHalf, TIOCSTI),
+    RefuseWhere(SCMP_SYS(ioctl), 1, kHalf, TIOCLINUX),
 };
 
 constexpr uint32_t kRefuse = SCMP_ACT_ERRNO(EPERM);
@@ -108,11 +108,7 @@ Status FilterCalls(std::span<const int> more, std::span<const RefusedCall> more_
   TUTTI_TRY(Refuse(context.filter, kByArgument));
   TUTTI_TRY(Refuse(context.filter, more_by_argument));
   // Signals to its own threads (preemption, abort).
-  const RefusedCall to_others{.number = SCMP_SYS(tgkill),
-                              .argument = 0,
-                              .equal = false,
-                              .mask = kWhole,
-                              .value = static_cast<uint64_t>(getpid())};
+  const RefusedCall to_others = RefuseUnless(SCMP_SYS(tgkill), 0, static_cast<uint64_t>(getpid()));
   TUTTI_TRY(Refuse(context.filter, {&to_others, 1}));
   // clone3's flags are in memory, where a filter cannot look; on ENOSYS libc falls back to clone.
   TUTTI_TRY(

@@ -26,6 +26,13 @@ struct RefusedCall {
   uint64_t also_mask = 0;
 };
 
+constexpr RefusedCall RefuseWhere(int number, uint32_t argument, uint64_t mask, uint64_t value) {
+  return {.number = number, .argument = argument, .equal = true, .mask = mask, .value = value};
+}
+constexpr RefusedCall RefuseUnless(int number, uint32_t argument, uint64_t value) {
+  return {.number = number, .argument = argument, .equal = false, .value = value};
+}
+
 // Installs the filter in all threads, for good; also sets NO_NEW_PRIVS. `more`: calls that are refused, too. From then
 // on the process can start no process or program and signal none. Fails without seccomp.
 //
