@@ -79,6 +79,7 @@ void RunPasses(llvm::Module& module) {
   passes.addPass(llvm::ADCEPass());
   passes.addPass(CleanUpBranches());
   passes.addPass(IntegerAddressesPass());
+  passes.addPass(NarrowAddressesPass());
   passes.addPass(llvm::DCEPass());
   passes.addPass(SettleUndefinedPass());
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
