@@ -23,6 +23,13 @@ namespace {
 
 using llvm::Value;
 
+// Components of a lane, next to each other, that one element of a gather or scatter holds.
+unsigned ComponentsOfWord(unsigned components, uint64_t element_bytes) {
+  unsigned count = 1;
+  while (components % (2 * count) == 0 && 2 * count * element_bytes <= 8) count *= 2;
+  return count;
+}
+
 constexpr unsigned kMostRuns = 4;  // to check by scalars, where the access needs a vector of addresses anyway
 
 // What loads and stores have in common.
@@ -40,6 +47,8 @@ class Access {
         components_(Values::ComponentCount(type)),
         element_(Values::Component(type, 0)),
         element_bytes_(emitter.module().module.getDataLayout().getTypeStoreSize(element_)),
+        per_word_(ComponentsOfWord(components_, element_bytes_)),
+        word_(per_word_ == 1 ? element_ : builder_.getIntNTy(static_cast<unsigned>(8 * per_word_ * element_bytes_))),
         simple_(simple),
         region_(RegionOf(emitter, instruction, pointer, bytes())),
         check_(emitter, region_, instruction) {
@@ -60,7 +69,7 @@ class Access {
     llvm::SmallVector<Value*, 4> components;
     if (is_whole()) {
       components = LoadWhole();
-    } else if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
+    } else if (const unsigned lanes = LoadedPieceLanes()) {
       const Pieces pieces = MakePieces(lanes);
       const Value* holds = PiecesHold(pieces);
       if (holds == nullptr) {
@@ -83,7 +92,7 @@ class Access {
     for (unsigned c = 0; c < components_; ++c) components.push_back(values_.Vector(store.getValueOperand(), c));
     if (is_whole()) {
       StoreWhole(components);
-    } else if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
+    } else if (const unsigned lanes = StoredPieceLanes()) {
       const Pieces pieces = MakePieces(lanes);
       Value* holds = PiecesHold(pieces);
       const auto in_pieces = [&]() -> Value* {
@@ -108,6 +117,17 @@ class Access {
 
  private:
   uint64_t bytes() const { return components_ * element_bytes_; }
+
+  // Pieces of one lane are not masked: all lanes must be active, or, for loads, all that lies there readable.
+  unsigned StoredPieceLanes() { return PieceLanesOf(emitter_.is_full()); }
+  unsigned LoadedPieceLanes() { return PieceLanesOf(emitter_.is_full() || IsReadable()); }
+  unsigned PieceLanesOf(bool lanes_can_be_pieces) {
+    if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) return lanes;
+    if (!lanes_can_be_pieces || !LanesCanBePieces(shape_, components_, element_bytes_)) return 0;
+    return check_.is_off() || check_.SpanHolds() != nullptr ? 1 : 0;
+  }
+  // Masked loads cost twice as much as plain ones. But the proof of a safe access covers active lanes only.
+  bool IsReadable() const { return emitter_.module().options.whole_pieces && !region_.is_safe; }
 
   // Each lane's vector must be a single access: other threads may watch.
   bool is_whole() const { return !simple_ && type_->isVectorTy(); }
@@ -192,8 +212,7 @@ class Access {
     pieces.components = components_;
     pieces.element = element_;
     pieces.element_bytes = element_bytes_;
-    // Masked loads cost twice as much as plain ones. But the proof of a safe access covers active lanes only.
-    pieces.is_readable = emitter_.module().options.whole_pieces && !region_.is_safe;
+    pieces.is_readable = IsReadable();
     llvm::DenseMap<std::pair<Value*, int64_t>, Value*> made;
     for (unsigned p = 0; p < pieces.count(); ++p) {
       Value* base = values_.Base(pointer_, lanes, p);
@@ -245,9 +264,27 @@ class Access {
     return components;
   }
 
-  Value* ComponentAddress(Value* addresses, unsigned component) {
-    if (component == 0) return addresses;
-    return builder_.CreateAdd(addresses, llvm::ConstantInt::get(addresses->getType(), component * element_bytes_));
+  unsigned words() const { return components_ / per_word_; }
+  uint64_t word_bytes() const { return per_word_ * element_bytes_; }
+  Value* WordAddress(Value* addresses, unsigned word) {
+    if (word == 0) return addresses;
+    return builder_.CreateAdd(addresses, llvm::ConstantInt::get(addresses->getType(), word * word_bytes()));
+  }
+  llvm::SmallVector<Value*, 4> FromWords(llvm::ArrayRef<Value*> loaded) {
+    llvm::SmallVector<Value*, 4> components;
+    for (Value* word : loaded) {
+      auto* parts = llvm::FixedVectorType::get(element_, kLanes * per_word_);
+      components.append(Deinterleave(builder_, builder_.CreateBitCast(word, parts), per_word_));
+    }
+    return components;
+  }
+  llvm::SmallVector<Value*, 4> ToWords(llvm::ArrayRef<Value*> components) {
+    llvm::SmallVector<Value*, 4> made;
+    for (unsigned w = 0; w < words(); ++w) {
+      Value* interleaved = Interleave(builder_, components.slice(w * per_word_, per_word_));
+      made.push_back(builder_.CreateBitCast(interleaved, Values::Wide(word_)));
+    }
+    return made;
   }
 
   // Checks the address of each lane. Returns base and index if the access can use them.
@@ -258,7 +295,7 @@ class Access {
     }
     if (!shape_.is_varying()) return std::nullopt;
     auto indexed = FindIndexedAddress(emitter_, pointer_);
-    if (!indexed || !CanIndex(emitter_, element_, *indexed)) return std::nullopt;
+    if (!indexed || !CanIndex(emitter_, word_, *indexed)) return std::nullopt;
     indexed->base = Based(indexed->base);
     check_.RequireIndexed(*indexed, bytes(), [&] { return BasedVector(); });
     return indexed;
@@ -275,7 +312,7 @@ class Access {
     }
     IndexedAddress address{.base = Based(values_.InRun(pointer_)),
                            .index = llvm::ConstantDataVector::get(builder_.getContext(), distances)};
-    if (!CanIndex(emitter_, element_, address)) return std::nullopt;
+    if (!CanIndex(emitter_, word_, address)) return std::nullopt;
     return address;
   }
 
@@ -287,30 +324,28 @@ class Access {
   }
 
   llvm::SmallVector<Value*, 4> Gather(Value* holds = nullptr) {
-    llvm::SmallVector<Value*, 4> components;
+    llvm::SmallVector<Value*, 4> loaded;
     if (const auto indexed = RequireIndexed(holds)) {
-      for (unsigned c = 0; c < components_; ++c) {
-        components.push_back(
-            EmitGatherFrom(emitter_, element_, IndexedPointers(emitter_, *indexed, c * element_bytes_)));
-      }
-      return components;
+      for (unsigned w = 0; w < words(); ++w)
+        loaded.push_back(EmitGatherFrom(emitter_, word_, IndexedPointers(emitter_, *indexed, w * word_bytes())));
+    } else {
+      RequireLanes(holds);
+      Value* addresses = BasedVector();
+      for (unsigned w = 0; w < words(); ++w) loaded.push_back(EmitGather(emitter_, word_, WordAddress(addresses, w)));
     }
-    RequireLanes(holds);
-    Value* addresses = BasedVector();
-    for (unsigned c = 0; c < components_; ++c)
-      components.push_back(EmitGather(emitter_, element_, ComponentAddress(addresses, c)));
-    return components;
+    return FromWords(loaded);
   }
 
   void Scatter(llvm::ArrayRef<Value*> components, Value* holds = nullptr) {
+    const auto stored = ToWords(components);
     if (const auto indexed = RequireIndexed(holds)) {
-      for (unsigned c = 0; c < components_; ++c)
-        EmitScatterTo(emitter_, components[c], IndexedPointers(emitter_, *indexed, c * element_bytes_));
+      for (unsigned w = 0; w < words(); ++w)
+        EmitScatterTo(emitter_, stored[w], IndexedPointers(emitter_, *indexed, w * word_bytes()));
       return;
     }
     RequireLanes(holds);
     Value* addresses = BasedVector();
-    for (unsigned c = 0; c < components_; ++c) EmitScatter(emitter_, components[c], ComponentAddress(addresses, c));
+    for (unsigned w = 0; w < words(); ++w) EmitScatter(emitter_, stored[w], WordAddress(addresses, w));
   }
 
   // Calls access(lane, pointer) for each active lane; the addresses have been checked.
@@ -371,6 +406,8 @@ class Access {
   unsigned components_;
   llvm::Type* element_;
   uint64_t element_bytes_;
+  unsigned per_word_;  // components that are gathered and scattered as one element, a word
+  llvm::Type* word_;
   bool simple_;
   Region region_;
   AddressCheck check_;

@@ -2,7 +2,9 @@
 //
 //   uniform, or one address per run   a scalar access each; the value has the same shape
 //   pieces of consecutive elements    a masked vector access per piece (the whole warp, or rows of 16 or 8 lanes)
-//   anything else                     gather and scatter
+//   8 or 16 bytes of each lane,       a move of each lane's components
+//     at constant distances
+//   anything else                     gather and scatter, of as many components at once as are 8 bytes
 //
 // A volatile vector of up to 16 bytes is one move per lane, whatever the shape: the other forms split it, and other
 // threads could see a half of it.

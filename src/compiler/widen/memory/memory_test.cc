@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <numeric>
+#include <sstream>
 
 #include "compiler/widen/testing/test_kernel.h"
 
@@ -114,6 +116,78 @@ done:
     RunOn(ir, {.block = {64, 1, 1}},
           GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(count));
     for (uint32_t i = 0; i < 256; ++i) EXPECT_EQ(to[i], i / 4 < count ? from[i / 4 * 4 + 3 - i % 4] : -1.0f) << i;
+  }
+}
+
+size_t CallsOf(const std::string& text, const std::string& name) {
+  std::istringstream lines(text);
+  size_t calls = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("call ") < line.find(name) && line.find(name) != std::string::npos) ++calls;
+  }
+  return calls;
+}
+
+// p1[3 at] = p0[3 at] with the components in reverse, where `at` is t or an index from memory, for t < n.
+std::string ReverseApart(const std::string& element, unsigned bits, unsigned components, bool varying, bool guarded) {
+  const std::string type = "<" + std::to_string(components) + " x " + element + ">";
+  const unsigned bytes = bits / 8 * components;
+  const std::string align = ", align " + std::to_string(bytes);
+  std::string order;
+  for (unsigned c = components; c-- > 0;) order += (order.empty() ? "i32 " : ", i32 ") + std::to_string(c);
+  std::string ir =
+      guarded ? "  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %copy, label %done\ncopy:\n" : "";
+  ir +=
+      varying ? Address("at", "%p2", "%tx", 2) + "  %i = load i32, ptr addrspace(1) %at\n" : "  %i = add i32 %tx, 0\n";
+  ir += "  %i3 = mul i32 %i, 3\n";
+  const int shift = std::countr_zero(bytes);
+  ir += Address("from", "%p0", "%i3", shift) + Address("to", "%p1", "%i3", shift);
+  ir += "  %v = load " + type + ", ptr addrspace(1) %from" + align + "\n  %r = shufflevector " + type + " %v, " + type +
+        " poison, <" + std::to_string(components) + " x i32> <" + order + ">\n  store " + type +
+        " %r, ptr addrspace(1) %to" + align + "\n";
+  return KernelText(ir + (guarded ? "  br label %done\ndone:\n" : "") + "  ret void\n");
+}
+
+TEST(Memory, ComponentsOfLanesThatAreApartMoveTogether) {
+  struct Case {
+    const char* element;
+    unsigned bits, components;
+  };
+  for (const Case& of : {Case{"i8", 8, 2},
+                         {"i8", 8, 4},
+                         {"i16", 16, 2},
+                         {"i16", 16, 4},
+                         {"float", 32, 2},
+                         {"float", 32, 4},
+                         {"i64", 64, 2},
+                         {"double", 64, 2}}) {
+    for (const auto& [varying, guarded] : {std::pair(false, false), {false, true}, {true, false}, {true, true}}) {
+      const std::string ir = ReverseApart(of.element, of.bits, of.components, varying, guarded);
+      const unsigned bytes = of.bits / 8 * of.components, part = of.bits / 8;
+      const std::string what = std::string(of.element) + " x " + std::to_string(of.components);
+      const std::string text = Wide(ir, {.block = {64, 1, 1}, .check_addresses = false});
+      if (bytes >= 8 && (varying || !guarded)) {
+        const size_t words = varying ? bytes / 8 : 0;
+        EXPECT_EQ(CallsOf(text, "@llvm.masked.gather"), words) << what;
+        EXPECT_EQ(CallsOf(text, "@llvm.masked.scatter"), words) << what;
+      }
+      for (const char* cpu : {"x86-64-v3", "x86-64-v4"}) {
+        if (HostTarget::Detect().level < HostTarget::Named(cpu).level) continue;
+        const uint32_t count = guarded ? 45 : 64;
+        std::vector<uint8_t> from(64 * 3 * bytes), to(from.size(), 0xee), expected = to;
+        std::iota(from.begin(), from.end(), uint8_t{0});
+        std::vector<uint32_t> at(64);
+        for (uint32_t t = 0; t < 64; ++t) at[t] = varying ? t * 37 % 64 : t;
+        for (uint32_t t = 0; t < count; ++t) {
+          const size_t place = at[t] * size_t{3} * bytes;
+          for (unsigned b = 0; b < bytes; ++b)
+            expected[place + b] = from[place + (of.components - 1 - b / part) * part + b % part];
+        }
+        RunOn(ir, {.target = HostTarget::Named(cpu), .block = {64, 1, 1}},
+              GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(at.data()).Param(count));
+        EXPECT_EQ(to, expected) << what << (varying ? " varying" : "") << (guarded ? " guarded" : "") << ' ' << cpu;
+      }
+    }
   }
 }
 

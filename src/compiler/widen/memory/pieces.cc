@@ -39,6 +39,7 @@ class PieceAccess {
       : emitter_(emitter), builder_(emitter.builder()), pieces_(pieces) {}
 
   llvm::SmallVector<Value*, 4> Load() {
+    if (pieces_.lanes == 1) return LoadLanes();
     // By component, by piece.
     llvm::SmallVector<llvm::SmallVector<Value*, 4>, 4> parts(pieces_.components);
     for (unsigned p = 0; p < pieces_.count(); ++p) {
@@ -55,6 +56,7 @@ class PieceAccess {
   }
 
   void Store(llvm::ArrayRef<Value*> components) {
+    if (pieces_.lanes == 1) return StoreLanes(components);
     for (unsigned p = 0; p < pieces_.count(); ++p) {
       llvm::SmallVector<Value*, 4> own;
       for (Value* component : components) own.push_back(PieceOf(component, p));
@@ -74,6 +76,37 @@ class PieceAccess {
   }
 
  private:
+  // The vectors of a contiguous access, each of `lanes_each` lanes.
+  llvm::SmallVector<Value*, 4> LoadLanes() {
+    llvm::Type* of_lane = llvm::FixedVectorType::get(pieces_.element, pieces_.components);
+    const unsigned lanes_each = kLanes / pieces_.components;
+    llvm::SmallVector<Value*, 4> memory, components;
+    for (unsigned first = 0; first < kLanes; first += lanes_each) {
+      llvm::SmallVector<Value*, 4> parts;
+      for (unsigned lane = first; lane < first + lanes_each; ++lane)
+        parts.push_back(builder_.CreateAlignedLoad(of_lane, LanePointer(lane), llvm::Align(1)));
+      memory.push_back(Join(parts));
+    }
+    for (unsigned c = 0; c < pieces_.components; ++c)
+      components.push_back(Pick(builder_, memory, kLanes, [&](unsigned i) { return i * pieces_.components + c; }));
+    return components;
+  }
+  void StoreLanes(llvm::ArrayRef<Value*> components) {
+    const unsigned lanes_each = kLanes / pieces_.components;
+    for (unsigned v = 0; v < pieces_.components; ++v) {
+      Value* memory = Pick(builder_, components, kLanes, [&](unsigned i) {
+        return i % pieces_.components * kLanes + v * lanes_each + i / pieces_.components;
+      });
+      for (unsigned i = 0; i < lanes_each; ++i) {
+        llvm::SmallVector<int, 4> own;
+        for (unsigned c = 0; c < pieces_.components; ++c) own.push_back(static_cast<int>(i * pieces_.components + c));
+        builder_.CreateAlignedStore(builder_.CreateShuffleVector(memory, own), LanePointer(v * lanes_each + i),
+                                    llvm::Align(1));
+      }
+    }
+  }
+  Value* LanePointer(unsigned lane) { return builder_.CreateIntToPtr(pieces_.addresses[lane], builder_.getPtrTy()); }
+
   llvm::Type* MemoryType() const { return llvm::FixedVectorType::get(pieces_.element, pieces_.lanes); }
 
   Value* Pointer(unsigned piece, unsigned vector) {
@@ -161,6 +194,28 @@ unsigned PieceLanes(const Shape& address, unsigned components, uint64_t element_
     if (consecutive) return lanes;
   }
   return 0;
+}
+
+bool LanesCanBePieces(const Shape& address, unsigned components, uint64_t element_bytes) {
+  const uint64_t bytes = components * element_bytes;
+  return address.is_runs() && !address.is_uniform() && components > 1 && (bytes == 8 || bytes == 16);
+}
+
+Value* Interleave(llvm::IRBuilder<>& builder, llvm::ArrayRef<Value*> components) {
+  if (components.size() == 1) return components[0];
+  const auto count = static_cast<unsigned>(components.size());
+  return Pick(builder, components, count * kLanes, [&](unsigned i) { return i % count * kLanes + i / count; });
+}
+
+llvm::SmallVector<Value*, 4> Deinterleave(llvm::IRBuilder<>& builder, Value* interleaved, unsigned count) {
+  if (count == 1) return {interleaved};
+  llvm::SmallVector<Value*, 4> components;
+  for (unsigned c = 0; c < count; ++c) {
+    llvm::SmallVector<int, kLanes> lanes;
+    for (unsigned lane = 0; lane < kLanes; ++lane) lanes.push_back(static_cast<int>(lane * count + c));
+    components.push_back(builder.CreateShuffleVector(interleaved, lanes));
+  }
+  return components;
 }
 
 llvm::SmallVector<Value*, 4> LoadPieces(FunctionEmitter& emitter, const Pieces& pieces) {

@@ -3,6 +3,9 @@
 // An access of n components per lane (ld.v4.f32: n = 4) is in pieces of L lanes if within each group of L lanes each
 // lane's address is n elements after its neighbour's. A piece is then n vectors of L elements in memory, split into
 // components by shuffles. L is 32 for a contiguous access of the whole warp, 16 or 8 for rows of a tile.
+//
+// Where lanes are further apart, a lane's components of 8 or 16 bytes together are a piece of their own (L is 1): 32
+// moves between memory and the vectors that a contiguous access would have.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -27,6 +30,12 @@ struct Pieces {
 
 // Lanes of a piece for addresses of this shape, or 0.
 unsigned PieceLanes(const Shape& address, unsigned components, uint64_t element_bytes);
+// Pieces of one lane are possible: as stores they write for all lanes, as loads they read for all.
+bool LanesCanBePieces(const Shape& address, unsigned components, uint64_t element_bytes);
+
+// Components of each lane next to each other, <32 n x element>, and back.
+llvm::Value* Interleave(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::Value*> components);
+llvm::SmallVector<llvm::Value*, 4> Deinterleave(llvm::IRBuilder<>& builder, llvm::Value* interleaved, unsigned count);
 
 // The components, each <32 x element>.
 llvm::SmallVector<llvm::Value*, 4> LoadPieces(FunctionEmitter& emitter, const Pieces& pieces);
