@@ -2,13 +2,14 @@
 //
 // One warp is 32 lanes of a vector. A block makes a tile of kGemmColumns columns and as many rows as it has threads, each
 // thread one row. A piece of both operands, kDepth deep, is copied to shared memory first: there its elements have the type
-// that is computed with, operands are as if they had not been transposed, and what lies outside is zero. So how an operand
-// is stored concerns the copying alone.
+// that is computed with, and what lies outside is zero. How an operand is stored concerns the copying, and the way in which
+// B lies in its piece: by its columns where it is stored so, and by rows where it is transposed. Either way copying moves
+// whole vectors, and an element of B, which all lanes use, costs the same wherever it lies. A is used by vectors, so a
+// transposed one is gathered.
 //
 // In the inner loop a thread holds kTogether sums: an element of A, which is one load for all lanes, is used for each of
-// them. Those of B, of a row of its piece, are the same for all lanes. More sums than that, and the compiler keeps them in
-// memory; a deeper piece does not fit into the first-level cache. Between the groups sums are in local memory, which is
-// interleaved: vectors.
+// them. More sums than that, and the compiler keeps them in memory; a deeper piece does not fit into the first-level cache.
+// Between the groups sums are in local memory, which is interleaved: vectors.
 #include "libraries/blas/element.cuh"
 
 namespace tutti::blas {
@@ -20,6 +21,11 @@ template <typename T>
 constexpr int kAtATime = 16 / sizeof(T);
 template <typename T>
 constexpr int kTogether = 32 / sizeof(T);
+
+template <Type kType>
+struct TypeConstant {
+  static constexpr Type value = kType;
+};
 
 #define SHARED_ADDRESS(pointer) \
   static_cast<unsigned>(reinterpret_cast<uintptr_t>((__attribute__((address_space(3))) void*)(pointer)))
@@ -96,7 +102,7 @@ __device__ __forceinline__ void CopyRectangle(const Operand& x, const void* data
   constexpr bool kLanesDown = kToDown == 1;
   constexpr int kLine = kLanesDown ? kHeight : kWidth;  // that lanes go along
   constexpr int kTall = kLine % kThreads == 0 ? kLine / kThreads : 0;  // rounds of a line, if it takes some
-  constexpr int kFlat = kThreads / kLine;                              // else lines of a round
+  constexpr int kFlat = kThreads / kLine;  // else lines of a round
   static_assert(kTall > 0 || kThreads % kLine == 0);
 #pragma unroll 4
   for (int round = 0; round < (kHeight * kWidth + kThreads - 1) / kThreads; ++round) {
@@ -117,43 +123,46 @@ __device__ __forceinline__ void CopyRectangle(const Operand& x, const void* data
   }
 }
 
-template <typename T, Type kType, int kThreads, int kHeight, int kWidth, int kToRow, int kToColumn>
-__device__ __forceinline__ void CopyGeneral(const Operand& x, const void* data, int64_t start, int64_t row,
-                                            int64_t rows, int64_t column, int64_t columns, T* to) {
-  if (x.transposed)
-    CopyRectangle<T, kType, kThreads, kWidth, kHeight, kToColumn, kToRow>(x, data, start, column, columns, row, rows, to);
-  else
-    CopyRectangle<T, kType, kThreads, kHeight, kWidth, kToRow, kToColumn>(x, data, start, row, rows, column, columns, to);
+// Calls copy(constant of the type) for the type that elements of a general operand are stored with.
+template <typename T, typename F>
+__device__ __forceinline__ void ForType(Type type, F copy) {
+  if constexpr (sizeof(T) > 4) {
+    copy(TypeConstant<Type::kF64>());
+  } else if constexpr (Traits<T>::kFraction) {
+    switch (type) {
+      case Type::kF16: copy(TypeConstant<Type::kF16>()); return;
+      case Type::kBF16: copy(TypeConstant<Type::kBF16>()); return;
+      case Type::kS8: copy(TypeConstant<Type::kS8>()); return;
+      default: copy(TypeConstant<Type::kF32>()); return;
+    }
+  } else {
+    copy(TypeConstant<Type::kS8>());
+  }
 }
 
 // Copies kHeight x kWidth elements of `x` as it is used, from (row, column); outside of rows x columns they are zero.
-// Element (i, j) goes to to[i * kToRow + j * kToColumn].
-template <typename T, int kThreads, int kHeight, int kWidth, int kToRow, int kToColumn>
+// Element (i, j) goes to to[i * kToRow + j * kToColumn], or where it is stored across, to[i * kAcrossRow + j * kAcrossColumn].
+template <typename T, int kThreads, int kHeight, int kWidth, int kToRow, int kToColumn, int kAcrossRow,
+          int kAcrossColumn>
 __device__ __forceinline__ void Copy(const Operand& x, const void* data, int64_t start, int64_t row, int64_t rows,
                                      int64_t column, int64_t columns, T* to) {
   if (x.shape != Shape::kGeneral) {
     for (int i = threadIdx.x; i < kHeight * kWidth; i += blockDim.x) {
       const int r = i % kHeight, c = i / kHeight;
       const bool inside = row + r < rows && column + c < columns;
-      to[r * kToRow + c * kToColumn] = inside ? Shaped<T>(x, data, start, row + r, column + c) : Zero<T>();
+      const int place = x.transposed ? r * kAcrossRow + c * kAcrossColumn : r * kToRow + c * kToColumn;
+      to[place] = inside ? Shaped<T>(x, data, start, row + r, column + c) : Zero<T>();
     }
     return;
   }
-#define COPY(type) \
-  CopyGeneral<T, type, kThreads, kHeight, kWidth, kToRow, kToColumn>(x, data, start, row, rows, column, columns, to)
-  if constexpr (sizeof(T) > 4) {
-    COPY(Type::kF64);
-  } else if constexpr (Traits<T>::kFraction) {
-    switch (x.type) {
-      case Type::kF16: COPY(Type::kF16); return;
-      case Type::kBF16: COPY(Type::kBF16); return;
-      case Type::kS8: COPY(Type::kS8); return;
-      default: COPY(Type::kF32); return;
-    }
-  } else {
-    COPY(Type::kS8);
-  }
-#undef COPY
+  ForType<T>(x.type, [&](auto type) {
+    if (x.transposed)
+      CopyRectangle<T, decltype(type)::value, kThreads, kWidth, kHeight, kAcrossColumn, kAcrossRow>(
+          x, data, start, column, columns, row, rows, to);
+    else
+      CopyRectangle<T, decltype(type)::value, kThreads, kHeight, kWidth, kToRow, kToColumn>(x, data, start, row, rows,
+                                                                                            column, columns, to);
+  });
 }
 
 __device__ __forceinline__ float Gelu(float x) {
@@ -171,9 +180,8 @@ __device__ __forceinline__ void Finish(const GemmTask& task, int64_t batch, T al
   if (task.d.part != Part::kFull && row != column && (row > column) != (task.d.part == Part::kLower)) return;
   T value = Multiply(alpha, sum);
   if (!IsZero(beta))
-    value = MultiplyAdd(beta,
-                        LoadAs<T>(DataOf(task.c, batch), StartOf(task.c, batch) + row + column * task.c.ld, task.c.type),
-                        value);
+    value = MultiplyAdd(
+        beta, LoadAs<T>(DataOf(task.c, batch), StartOf(task.c, batch) + row + column * task.c.ld, task.c.type), value);
   if (task.real_diagonal && row == column) value = RealPart(value);
   if constexpr (!Traits<T>::kComplex && Traits<T>::kFraction) {
     if (task.bias != nullptr)
@@ -193,10 +201,41 @@ __device__ __forceinline__ void Finish(const GemmTask& task, int64_t batch, T al
              task.d.type, value);
 }
 
+// Adds the products of both pieces to the thread's sums, of which the first `columns` are of use.
+template <typename T, int kRows, bool kByColumn>
+__device__ __forceinline__ void AddProducts(const T (&a_piece)[kDepth<T> * kRows],
+                                            const T (&b_piece)[kDepth<T> * kGemmColumns], int columns,
+                                            T (&sums)[kGemmColumns]) {
+#pragma unroll
+  for (int first = 0; first < kGemmColumns; first += kTogether<T>) {
+    if (first >= columns) break;
+    T sum[kTogether<T>];
+#pragma unroll
+    for (int j = 0; j < kTogether<T>; ++j) sum[j] = sums[first + j];
+#pragma unroll 1  // of two steps all would be loaded before the first is used: more than there are registers
+    for (int p = 0; p < kDepth<T>; ++p) {
+      const T x = a_piece[p * kRows + threadIdx.x];
+      if constexpr (kByColumn) {
+#pragma unroll
+        for (int j = 0; j < kTogether<T>; ++j) sum[j] = MultiplyAdd(x, b_piece[(first + j) * kDepth<T> + p], sum[j]);
+      } else {
+#pragma unroll
+        for (int j = 0; j < kTogether<T>; j += kAtATime<T>) {
+          T y[kAtATime<T>];
+          Load16(&b_piece[p * kGemmColumns + first + j], y);
+#pragma unroll
+          for (int i = 0; i < kAtATime<T>; ++i) sum[j + i] = MultiplyAdd(x, y[i], sum[j + i]);
+        }
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < kTogether<T>; ++j) sums[first + j] = sum[j];
+  }
+}
+
 template <typename T, int kRows>
 __device__ __forceinline__ void Product(const GemmTask& task, int64_t batch, int64_t row0, int64_t column0,
-                                        T (&a_piece)[kDepth<T> * kRows],
-                                        T (&b_piece)[kDepth<T> * kGemmColumns]) {
+                                        T (&a_piece)[kDepth<T> * kRows], T (&b_piece)[kDepth<T> * kGemmColumns]) {
   const int t = threadIdx.x;
   const int columns =
       task.n - column0 < kGemmColumns ? static_cast<int>(task.n - column0) : static_cast<int>(kGemmColumns);
@@ -210,29 +249,14 @@ __device__ __forceinline__ void Product(const GemmTask& task, int64_t batch, int
   // If alpha is zero, BLAS reads neither A nor B.
   const int64_t k = IsZero(alpha) || IsZero(Value<T>(task.whole)) ? 0 : task.k;
   for (int64_t depth = 0; depth < k; depth += kDepth<T>) {
-    Copy<T, kRows, kRows, kDepth<T>, 1, kRows>(task.a, a, a_start, row0, task.m, depth, task.k, a_piece);
-    Copy<T, kRows, kDepth<T>, kGemmColumns, kGemmColumns, 1>(task.b, b, b_start, depth, task.k, column0, task.n, b_piece);
+    Copy<T, kRows, kRows, kDepth<T>, 1, kRows, 1, kRows>(task.a, a, a_start, row0, task.m, depth, task.k, a_piece);
+    Copy<T, kRows, kDepth<T>, kGemmColumns, 1, kDepth<T>, kGemmColumns, 1>(task.b, b, b_start, depth, task.k, column0,
+                                                                           task.n, b_piece);
     __syncthreads();
-#pragma unroll
-    for (int first = 0; first < kGemmColumns; first += kTogether<T>) {
-      if (first >= columns) break;
-      T sum[kTogether<T>];
-#pragma unroll
-      for (int j = 0; j < kTogether<T>; ++j) sum[j] = sums[first + j];
-#pragma unroll 1  // of two steps all would be loaded before the first is used: more than there are registers
-      for (int p = 0; p < kDepth<T>; ++p) {
-        const T x = a_piece[p * kRows + t];
-#pragma unroll
-        for (int j = 0; j < kTogether<T>; j += kAtATime<T>) {
-          T y[kAtATime<T>];
-          Load16(&b_piece[p * kGemmColumns + first + j], y);
-#pragma unroll
-          for (int i = 0; i < kAtATime<T>; ++i) sum[j + i] = MultiplyAdd(x, y[i], sum[j + i]);
-        }
-      }
-#pragma unroll
-      for (int j = 0; j < kTogether<T>; ++j) sums[first + j] = sum[j];
-    }
+    if (task.b.transposed)
+      AddProducts<T, kRows, false>(a_piece, b_piece, columns, sums);
+    else
+      AddProducts<T, kRows, true>(a_piece, b_piece, columns, sums);
     __syncthreads();
   }
   if constexpr (!Traits<T>::kComplex && Traits<T>::kFraction) {
