@@ -15,7 +15,25 @@ struct Interleaved {
   Complex<T>* numbers;
   __device__ Complex<T> operator[](unsigned i) const { return numbers[i]; }
   __device__ void Set(unsigned i, Complex<T> value) const { numbers[i] = value; }
+  template <int kCount>
+  __device__ void SetRow(unsigned i, const Complex<T> (&values)[kCount]) const {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) Set(i + k, values[k]);
+  }
 };
+__device__ __forceinline__ unsigned SharedAddress(const void* pointer) {
+  return static_cast<unsigned>(
+      reinterpret_cast<unsigned long long>((__attribute__((address_space(3))) const void*)pointer));
+}
+__device__ __forceinline__ void Store16(float* to, const float (&from)[4]) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(SharedAddress(to)), "f"(from[0]), "f"(from[1]),
+               "f"(from[2]), "f"(from[3])
+               : "memory");
+}
+__device__ __forceinline__ void Store16(double* to, const double (&from)[2]) {
+  asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(SharedAddress(to)), "d"(from[0]), "d"(from[1]) : "memory");
+}
+
 template <typename T>
 struct Apart {
   T *x, *y;
@@ -23,6 +41,23 @@ struct Apart {
   __device__ void Set(unsigned i, Complex<T> value) const {
     x[i] = value.x;
     y[i] = value.y;
+  }
+  // From a multiple of 4 on, by 16 bytes at a time: lanes are rows apart, where each single number would be a scatter.
+  template <int kCount>
+  __device__ void SetRow(unsigned i, const Complex<T> (&values)[kCount]) const {
+    constexpr int kAtATime = 16 / sizeof(T);
+    static_assert(kCount % kAtATime == 0);
+#pragma unroll
+    for (int k = 0; k < kCount; k += kAtATime) {
+      T real[kAtATime], imaginary[kAtATime];
+#pragma unroll
+      for (int n = 0; n < kAtATime; ++n) {
+        real[n] = values[k + n].x;
+        imaginary[n] = values[k + n].y;
+      }
+      Store16(x + i + k, real);
+      Store16(y + i + k, imaginary);
+    }
   }
 };
 
@@ -59,10 +94,15 @@ __device__ __forceinline__ void PassOfWhole(From from, To to, const T* twiddles,
       for (unsigned r = 1; r < kRadix; ++r)
         values[r] = values[r] * reinterpret_cast<const Complex<T>*>(twiddles)[(r - 1) * kM + p];
     }
+    if constexpr (kM == 1) {
 #pragma unroll
-    for (unsigned r = 0; r < kRadix; ++r) {
-      if constexpr (kM == 1) values[r].y *= signs.out;
-      to.Set(q + kS * (kRadix * p + r), values[r]);
+      for (unsigned r = 0; r < kRadix; ++r) values[r].y *= signs.out;
+    }
+    if constexpr (kS == 1) {
+      to.SetRow(kRadix * p, values);
+    } else {
+#pragma unroll
+      for (unsigned r = 0; r < kRadix; ++r) to.Set(q + kS * (kRadix * p + r), values[r]);
     }
   }
   __syncwarp();
@@ -72,7 +112,7 @@ __device__ __forceinline__ void PassOfWhole(From from, To to, const T* twiddles,
 template <typename T, int kFirst, int kSecond, int kThird>
 __device__ __forceinline__ void Whole(const tutti::fft::PassArguments& a) {
   constexpr int kN = kFirst * kSecond * kThird;
-  __shared__ T x[kN], y[kN];
+  __shared__ __attribute__((aligned(16))) T x[kN], y[kN];
   const PassSigns<T> signs{static_cast<T>(a.in_sign), static_cast<T>(a.out_sign)};
   const auto* twiddles = reinterpret_cast<const T*>(a.common.table);
   const unsigned begin = blockIdx.x * a.common.units_per_block;
