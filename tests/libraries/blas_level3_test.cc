@@ -11,8 +11,14 @@ TYPED_TEST(BlasOf, GemmIsOpenBlas) {
     int m, n, k;
   };
   const T alpha = Parts<T>::Make(0.5, 0.25);
-  for (const Case& size :
-       {Case{1, 1, 1}, {0, 4, 3}, {5, 7, 0}, {33, 49, 17}, {129, 97, 65}, {300, 50, 40}, {7, 300, 129}}) {
+  for (const Case& size : {Case{1, 1, 1},
+                           {0, 4, 3},
+                           {5, 7, 0},
+                           {33, 49, 17},
+                           {129, 97, 65},
+                           {300, 50, 40},
+                           {7, 300, 129},
+                           {260, 70, 66}}) {
     for (int op_a = 0; op_a < 3; ++op_a) {
       for (int op_b = 0; op_b < 3; ++op_b) {
         const auto [m, n, k] = size;

@@ -5,7 +5,7 @@
 // that is computed with, and what lies outside is zero. How an operand is stored concerns the copying, and the way in which
 // B lies in its piece: by its columns where it is stored so, and by rows where it is transposed. Either way copying moves
 // whole vectors, and an element of B, which all lanes use, costs the same wherever it lies. A is used by vectors, so a
-// transposed one is gathered.
+// transposed one is gathered, 16 bytes of a line at a time.
 //
 // In the inner loop a thread holds kTogether sums: an element of A, which is one load for all lanes, is used for each of
 // them. More sums than that, and the compiler keeps them in memory; a deeper piece does not fit into the first-level cache.
@@ -53,6 +53,13 @@ __device__ __forceinline__ void Load16(const Complex<float>* from, Complex<float
 }
 __device__ __forceinline__ void Load16(const Complex<double>* from, Complex<double> (&to)[1]) {
   asm("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(to[0].re), "=d"(to[0].im) : "r"(SHARED_ADDRESS(from)) : "memory");
+}
+
+__device__ __forceinline__ void LoadGlobal16(const float* from, float (&to)[4]) {
+  asm("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "l"(from));
+}
+__device__ __forceinline__ void LoadGlobal16(const double* from, double (&to)[2]) {
+  asm("ld.global.v2.f64 {%0, %1}, [%2];" : "=d"(to[0]), "=d"(to[1]) : "l"(from));
 }
 
 // A field of the task. Without this the compiler makes one load of `field or what is elsewhere`, for which the task must
@@ -104,6 +111,22 @@ __device__ __forceinline__ void CopyRectangle(const Operand& x, const void* data
   constexpr int kTall = kLine % kThreads == 0 ? kLine / kThreads : 0;  // rounds of a line, if it takes some
   constexpr int kFlat = kThreads / kLine;  // else lines of a round
   static_assert(kTall > 0 || kThreads % kLine == 0);
+  // Lines that lanes go across, as they are stored: 16 bytes of each at a time.
+  if constexpr (!kLanesDown && kWidth == kThreads && (kType == Type::kF32 || kType == Type::kF64) &&
+                !Traits<T>::kComplex) {
+    const T* lines = static_cast<const T*>(data) + start + down + across * x.ld;
+    if (down + kHeight <= down_end && across + kWidth <= across_end && x.ld % kAtATime<T> == 0 &&
+        reinterpret_cast<uintptr_t>(lines) % 16 == 0) {
+#pragma unroll
+      for (int d = 0; d < kHeight; d += kAtATime<T>) {
+        T values[kAtATime<T>];
+        LoadGlobal16(lines + t * x.ld + d, values);
+#pragma unroll
+        for (int i = 0; i < kAtATime<T>; ++i) to[(d + i) * kToDown + t * kToAcross] = values[i];
+      }
+      return;
+    }
+  }
 #pragma unroll 4
   for (int round = 0; round < (kHeight * kWidth + kThreads - 1) / kThreads; ++round) {
     int along, line;
