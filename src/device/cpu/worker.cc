@@ -112,20 +112,27 @@ ChunkResult Worker::RunBlocks(const Chunk& chunk) {
   }
   const uint64_t end = chunk.first + chunk.count;
   bool prepared = false;  // run_, for a block of this chunk that has finished
-  for (uint64_t index = chunk.first; index < end; ++index) {
+  for (uint64_t index = chunk.first; index < end;) {
     if (prepared) {
       run_->PrepareNext(index);
     } else if (!PrepareBlock(chunk, index)) {
       break;
     }
+    run_->GoOnTo(end);
     const uint64_t finished_before = result.finished;
     prepared = chunk.task->is_kernel;
-    if (!RunBlock(chunk, run_, &result)) {
+    guest::BlockRun* const run = run_;
+    const bool is_free = RunBlock(chunk, run, &result);
+    const bool has_finished = result.finished != finished_before;
+    result.finished += run->index() - index;
+    index = run->index() + 1;
+    if (!is_free) {
+      run->GoOnTo(index);  // when it resumes, the others are not its own any more
       run_ = pool_->Get();
       prepared = false;
     }
-    if (result.finished == finished_before || guest_.stop.load(std::memory_order_relaxed) != guest::StopReason::kNone) {
-      result.rest_begin = index + 1;
+    if (!has_finished || guest_.stop.load(std::memory_order_relaxed) != guest::StopReason::kNone) {
+      result.rest_begin = index;
       result.rest_end = end;
       break;
     }
@@ -173,9 +180,9 @@ bool Worker::RunBlock(const Chunk& chunk, guest::BlockRun* run, ChunkResult* res
 
 // The block has yielded. One that waits for memory gives up the SM only if something else can run.
 guest::LeaveReason Worker::RunThroughYields(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result) {
-  const bool has_rest = run->index() + 1 < chunk.first + chunk.count;
   guest::LeaveReason leave = guest::LeaveReason::kYielded;
   for (bool looks = !chunk.may_be_long;; looks = false) {
+    const bool has_rest = run->index() + 1 < chunk.first + chunk.count;
     if (leave != guest::LeaveReason::kYielded || scheduler_->ShouldGiveWay(*chunk.task, run->index(), has_rest))
       return leave;
     if (looks) LookAway();  // for an unknown time

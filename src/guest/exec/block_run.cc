@@ -126,6 +126,11 @@ void BlockRun::PrepareNext(uint64_t index) {
     index_ = index;
     return cluster_->PrepareNext(index);
   }
+  MoveTo(index);
+  Rewind();
+}
+
+void BlockRun::MoveTo(uint64_t index) {
   if (index == index_ + 1) {
     if (++block_.ctaid[0] == launch_->grid[0]) {
       block_.ctaid[0] = 0;
@@ -140,7 +145,6 @@ void BlockRun::PrepareNext(uint64_t index) {
   index_ = index;
   block_.reach_base = launch_->ReachBegin();
   block_.reach_bytes = launch_->ReachEnd() - block_.reach_base;
-  Rewind();
 }
 
 void BlockRun::PrepareNextAsMember(uint64_t block) {
@@ -150,14 +154,17 @@ void BlockRun::PrepareNextAsMember(uint64_t block) {
   Rewind();
 }
 
+void BlockRun::SetLanes() {
+  const uint32_t threads = launch_->threads(), warps = launch_->warps();
+  for (uint32_t w = 0; w < warps; ++w) warps_[w].lanes = FirstBits(threads - w * kWarpSize);
+}
+
 void BlockRun::Rewind() {
   const bool yields = (launch_->descriptor->flags & kYields) != 0;
-  const uint32_t threads = launch_->threads();
-  const uint32_t warps = launch_->warps();
-  for (uint32_t w = 0; w < warps; ++w) warps_[w].lanes = FirstBits(threads - w * kWarpSize);
-  if (yields) barriers_.Reset(warps, threads, cluster_ != nullptr);
+  SetLanes();
+  if (yields) barriers_.Reset(launch_->warps(), launch_->threads(), cluster_ != nullptr);
   last_errors_.Clear();
-  PrepareFibers(yields ? warps : 1);
+  PrepareFibers(yields ? launch_->warps() : 1);
 }
 
 Status BlockRun::PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index) {
@@ -185,6 +192,7 @@ void BlockRun::PrepareFibers(uint32_t count) {
   fruitless_yields_ = 0;
   downwards_ = false;
   at_grid_ = 0;
+  end_ = 0;
 }
 
 void BlockRun::GiveUp() {
@@ -232,19 +240,37 @@ TUTTI_NO_SANITIZE void BlockRun::FiberMain(void* raw_fiber) {
   auto* const fiber = static_cast<Fiber*>(raw_fiber);
   BlockRun* const run = fiber->run;
   fiber->started = true;
-  run->BackToGuestCode();
-  if (run->function_ != nullptr) {
-    run->function_(run->argument_, run->index_);
-  } else {
-    const KernelDescriptor& kernel = *run->launch_->descriptor;
-    if ((kernel.flags & kYields) != 0) {
-      kernel.run(&run->warps_[fiber - run->fibers_], 1);
+  do {
+    run->BackToGuestCode();
+    if (run->function_ != nullptr) {
+      run->function_(run->argument_, run->index_);
     } else {
-      kernel.run(run->warps_, run->launch_->warps());
+      const KernelDescriptor& kernel = *run->launch_->descriptor;
+      if ((kernel.flags & kYields) != 0) {
+        kernel.run(&run->warps_[fiber - run->fibers_], 1);
+      } else {
+        kernel.run(run->warps_, run->launch_->warps());
+      }
     }
-  }
-  run->BeginService();
+    run->BeginService();
+  } while (run->GoOn());
   run->FinishFiber();
+}
+
+// On the guest's stack, when a context has ended: true if it is to run the next index. Which thread this is may have
+// changed since the context began.
+TUTTI_NO_SANITIZE bool BlockRun::GoOn() {
+  if (index_ + 1 >= end_ || cluster_ != nullptr) return false;
+  if (thread_->stop.load(std::memory_order_relaxed) != StopReason::kNone) return false;
+  if (function_ != nullptr) {
+    ++index_;
+    return true;
+  }
+  if ((launch_->descriptor->flags & kYields) != 0) return false;
+  MoveTo(index_ + 1);
+  SetLanes();
+  last_errors_.Clear();
+  return true;
 }
 
 TUTTI_NO_SANITIZE void BlockRun::BeginService() { ToServiceCode(*this); }

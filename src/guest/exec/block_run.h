@@ -54,6 +54,10 @@ class BlockRun final : public GuestMemory {
   // most of Prepare is the same for all blocks of a launch.
   void PrepareNext(uint64_t index);
   Status PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index);
+  // Since it was prepared: Run goes on to the indices below `end`, in their order, each as PrepareNext makes it ready,
+  // where a block is one context: then none has to be left and entered. It stops after the one that is running if the
+  // thread was asked to. index() says how far it has come; those before have finished.
+  void GoOnTo(uint64_t end) { end_ = end; }
 
   // Runs the guest on the calling thread (which has a GuestThreadScope) until it is left, and returns why. Requests
   // have been performed already.
@@ -157,6 +161,9 @@ class BlockRun final : public GuestMemory {
   };
 
   Status PrepareOne(const KernelLaunch& launch, uint64_t block, uint32_t sm, const InCluster& place);
+  void MoveTo(uint64_t index);
+  void SetLanes();
+  bool GoOn();
   void Rewind();  // resets what running a block has changed: all lanes present, no barrier reached
   void PrepareFibers(uint32_t count);
   void SwitchTo(uint32_t fiber);
@@ -171,6 +178,7 @@ class BlockRun final : public GuestMemory {
   GuestThread* thread_ = nullptr;
   const KernelLaunch* launch_ = nullptr;
   uint64_t index_ = 0;
+  uint64_t end_ = 0;  // of the indices that Run goes on to
   void (*function_)(const void*, uint64_t) = nullptr;
   const void* argument_ = nullptr;
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "guest/exec/guest_switch.h"
@@ -63,6 +64,41 @@ TEST_F(BlockRunTest, AStopThatCameBeforeAPreemptedBlockGoesOnIsHeard) {
   progress.go = true;
   EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
   EXPECT_EQ(progress.entered, 1u);
+}
+
+struct Calls {
+  GuestThread* thread;
+  uint64_t stops_in;
+  std::vector<uint64_t> seen;
+};
+
+void Note(const void* argument, uint64_t index) {
+  auto* const calls = static_cast<Calls*>(const_cast<void*>(argument));
+  calls->seen.push_back(index);
+  if (index == calls->stops_in) calls->thread->stop = StopReason::kPreempt;  // its signal will arrive in our own code
+}
+
+TEST_F(BlockRunTest, OneContextGoesOnToFurtherIndices) {
+  Calls calls{&thread_, ~uint64_t{0}, {}};
+  calls.seen.reserve(8);
+  ASSERT_TRUE(run_.PrepareCall(&Note, &calls, 3));
+  run_.GoOnTo(7);
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
+  EXPECT_EQ(calls.seen, (std::vector<uint64_t>{3, 4, 5, 6}));
+  EXPECT_EQ(run_.index(), 6u);
+  ASSERT_TRUE(run_.PrepareCall(&Note, &calls, 8));
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
+  EXPECT_EQ(run_.index(), 8u) << "it was not told to go on";
+}
+
+TEST_F(BlockRunTest, AThreadThatIsAskedToStopBeginsNoFurtherIndex) {
+  Calls calls{&thread_, 1, {}};
+  calls.seen.reserve(8);
+  ASSERT_TRUE(run_.PrepareCall(&Note, &calls, 0));
+  run_.GoOnTo(4);
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
+  EXPECT_EQ(run_.index(), 1u);
+  EXPECT_EQ(calls.seen, (std::vector<uint64_t>{0, 1}));
 }
 
 // The floating-point control state, without the status flags.
