@@ -272,7 +272,12 @@ void BasicRingWatch<System>::Lookout() {
       lookout_lingers_.store(false, std::memory_order_seq_cst);
       if (lookers_.load(std::memory_order_seq_cst) == 0 && ArmAll()) bells_.Kick();
       Doze();
-      if (lookers_.load(std::memory_order_seq_cst) > 0) Look(wire::Doorbell::kWatched);
+      // A looker may be running blocks that take longer than was thought. Then nobody hears the doorbells, either: of a
+      // ring that went cold, and has rung since.
+      if (lookers_.load(std::memory_order_seq_cst) > 0) {
+        HarvestBells();
+        Look(wire::Doorbell::kWatched);
+      }
       continue;
     }
     dozes_ = 0;

@@ -144,6 +144,24 @@ TEST(RingWatch, QuietRingIsArmed) {
   watch->Remove(number);
 }
 
+// It polled, and has been running blocks since, which took longer than was thought.
+TEST(RingWatch, ALookerThatDoesNotComeBackLeavesNoRecordUnnoticed) {
+  FakeRing ring;
+  const auto watch = NewWatch();
+  const auto idle = watch->idle_work();
+  idle.poll();
+  const uint32_t number = watch->Add(&ring).value();
+  for (int i = 0; i < 5; ++i) {
+    for (int ms = 0; ms < 1000 && ring.bell() != Doorbell::kArmed; ++ms)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(ring.bell(), Doorbell::kArmed) << "it went cold";
+    ring.Produce(true);
+    ASSERT_TRUE(ring.AwaitConsumed()) << i;
+  }
+  idle.leave();
+  watch->Remove(number);
+}
+
 // Never runs dry while it is looked at, so it does not go cold by itself.
 class EndlessRing final : public WatchedRing {
  public:

@@ -241,8 +241,9 @@ void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
   }
   if (stopping_ || Spin(seen, retry_at_ns)) return;  // looked at after `seen`: else the last wake-up could be missed
   // The first device alone serves the doorbells: one ring should wake one worker, not one of every device.
-  const bool serves = device_ == 0 && idle_->has_work.load(std::memory_order_acquire);
+  const bool has_rings = idle_->has_work.load(std::memory_order_acquire), serves = device_ == 0 && has_rings;
   if (serves && idle_->work.arm && idle_->work.arm()) return;
+  if (!serves && has_rings && idle_->work.leave) idle_->work.leave();  // it polled while it was spinning
   const uint64_t sleeps_at_ns = NowNs();
   const IdleGate::Woken woken = scheduler_->gate().Sleep(seen, retry_at_ns, !scheduler_->restricted());
   stolen_.Slept(NowNs() - sleeps_at_ns);
