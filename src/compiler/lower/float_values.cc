@@ -135,10 +135,9 @@ llvm::Value* ToOdd(llvm::IRBuilder<>& ir, llvm::Value* nearest, llvm::Value* err
   return ir.CreateBitCast(ir.CreateSelect(inexact, ir.CreateOr(toward_zero, 1), bits), nearest->getType());
 }
 
-llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value, llvm::Value* error) {
+llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value) {
   llvm::Value* nearest = ir.CreateFPTrunc(value, ir.getFloatTy());
-  llvm::Value* rest = ir.CreateFSub(value, ir.CreateFPExt(nearest, ir.getDoubleTy()));
-  return ToOdd(ir, nearest, error != nullptr ? ir.CreateFAdd(rest, error) : rest);
+  return ToOdd(ir, nearest, ir.CreateFSub(value, ir.CreateFPExt(nearest, ir.getDoubleTy())));
 }
 
 llvm::Value* SaturateToInteger(llvm::IRBuilder<>& ir, llvm::Value* x, llvm::IntegerType* type, bool is_signed) {

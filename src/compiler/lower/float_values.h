@@ -34,8 +34,8 @@ llvm::Value* F64ToF32(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding roundi
 // more, to at least two bits fewer, gives what rounding the exact one would. `error`: f32 or f64; its sign, and whether
 // it is zero, are read.
 llvm::Value* ToOdd(llvm::IRBuilder<>& ir, llvm::Value* nearest, llvm::Value* error);
-// The f64 `value` + `error` -> f32, to odd. `error`: at most half a unit in the last place of `value`; null: zero.
-llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value, llvm::Value* error = nullptr);
+// f64 -> f32, to odd.
+llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value);
 // f32 or f64 to an integer of 8 to 64 bits, rounded toward zero; what is out of range becomes the nearest that there
 // is, and NaN the lowest. (LLVM's fptosi.sat goes one lane at a time.)
 llvm::Value* SaturateToInteger(llvm::IRBuilder<>& ir, llvm::Value* x, llvm::IntegerType* type, bool is_signed);

@@ -1,5 +1,5 @@
 // f16, bf16 and pairs of them. Computed in f32, whose 24 bits are enough for sums, differences, products and quotients
-// of 11-bit numbers to be rounded twice without harm (24 >= 2 * 11 + 2); fma goes through a sum rounded to odd. Signs
+// of 11-bit numbers to be rounded twice without harm (24 >= 2 * 11 + 2); fma is rounded to odd first. Signs
 // and comparisons work on the bits.
 #include "compiler/lower/families.h"
 #include "compiler/lower/half_values.h"
@@ -50,7 +50,8 @@ llvm::Value* Compute(Emitter& e, llvm::ArrayRef<llvm::Value*> x) {
     case O::kSub: return Narrow(e, ir.CreateFSub(a, b));
     case O::kMul: return Narrow(e, ir.CreateFMul(a, b));
     case O::kFma:
-    case O::kMad: return Narrow(e, FmaOfHalves(ir, a, b, Widen(e, x[2]), FormatOf(e)));
+    case O::kMad:
+      return Narrow(e, e.CallFn(IsBfloat(e.type()) ? "fma.odd.f32" : "fma.odd.f16", {a, b, Widen(e, x[2])}));
     default: e.Refuse("this operation on half precision is not supported"); return x[0];
   }
 }

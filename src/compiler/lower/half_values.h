@@ -12,8 +12,4 @@ llvm::Value* IsNanHalf(llvm::IRBuilder<>& ir, llvm::Value* half, HalfFormat form
 // With -0 below +0; of two NaNs, or one if it propagates, the canonical NaN.
 llvm::Value* HalfMinMax(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, HalfFormat format, MinMax mode);
 
-// a * b + c as f32, rounded such that rounding once more, to a half, gives what rounding the exact result would: to
-// odd. The operands are halves of `format` as f32.
-llvm::Value* FmaOfHalves(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, llvm::Value* c, HalfFormat format);
-
 }  // namespace tutti::compiler::lowering

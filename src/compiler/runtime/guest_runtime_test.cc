@@ -225,5 +225,50 @@ TEST_P(GuestRuntime, DirectedRoundingIsExactInF64) {
                                   [this](const std::string& name, uint32_t n) { return Function(name, "double", n); });
 }
 
+// Rounded down and up, a number that is none has two neighbours, of which one is odd.
+void CheckOdd(const VectorFunction& function, const std::vector<float>& a, const std::vector<float>& b,
+              const std::vector<float>& c) {
+  std::vector<float> out(a.size());
+  function.Apply<float>(a.size(), out.data(), {a.data(), b.data(), c.data()});
+  size_t wrong = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const float down = Reference("fma", FE_DOWNWARD, a[i], b[i], c[i]),
+                up = Reference("fma", FE_UPWARD, a[i], b[i], c[i]);
+    const float expected = Same(down, up)                             ? down
+                           : down == up                               ? 0.0f  // -0 and +0
+                           : (std::bit_cast<uint32_t>(down) & 1) != 0 ? down
+                                                                      : up;
+    if (Same(out[i], expected)) continue;
+    if (++wrong <= 3)
+      ADD_FAILURE() << a[i] << " * " << b[i] << " + " << c[i] << " is " << out[i] << ", not " << expected;
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST_P(GuestRuntime, RoundingToOddIsExactForFloats) {
+  constexpr size_t kCount = 1 << 14;
+  const auto a = Operands<float, uint32_t>(kCount, 1), b = Operands<float, uint32_t>(kCount, 2);
+  auto c = Operands<float, uint32_t>(kCount, 3);
+  for (size_t i = 0; i < kCount; i += 3) c[i] = -(a[i] * b[i]);
+  CheckOdd(Function("fma_odd_f32", "float", 3), a, b, c);
+}
+
+TEST_P(GuestRuntime, RoundingToOddIsExactForHalves) {
+  constexpr size_t kCount = 1 << 16;
+  std::mt19937_64 random(7);
+  std::vector<float> operands[3];
+  for (std::vector<float>& values : operands) {
+    for (size_t i = 0; i < kCount; ++i) {
+      const uint64_t bits = random();
+      float value = std::ldexp(static_cast<float>(bits % 1024), -24);  // below the normal ones
+      if (bits >> 32 & 7)
+        value = std::ldexp(static_cast<float>(1024 + bits % 1024), static_cast<int>(bits >> 10 & 31) % 30 - 24);
+      if ((bits >> 40 & 63) == 0) value = bits >> 50 & 1 ? kInf : std::numeric_limits<float>::quiet_NaN();
+      values.push_back(bits >> 63 ? -value : value);
+    }
+  }
+  CheckOdd(Function("fma_odd_f16", "float", 3), operands[0], operands[1], operands[2]);
+}
+
 }  // namespace
 }  // namespace tutti::compiler
