@@ -21,6 +21,7 @@
 #include "compiler/lower/finish.h"
 #include "compiler/lower/first_zeroes.h"
 #include "compiler/lower/local_pointers.h"
+#include "compiler/lower/moving_pointers.h"
 #include "compiler/passes/pass_managers.h"
 
 namespace tutti::compiler::lowering {
@@ -79,6 +80,7 @@ void RunPasses(llvm::Module& module) {
   passes.addPass(llvm::ADCEPass());
   passes.addPass(CleanUpBranches());
   passes.addPass(IntegerAddressesPass());
+  passes.addPass(MovingPointersPass());
   passes.addPass(NarrowAddressesPass());
   passes.addPass(llvm::DCEPass());
   passes.addPass(SettleUndefinedPass());
