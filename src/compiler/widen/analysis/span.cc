@@ -111,6 +111,7 @@ void Spans::Add(const llvm::Instruction& access, std::vector<Open>& open) {
                 AccessAlignLog2(access)))
       continue;
     other.span->writes |= writes;
+    ++other.span->accesses;
     spans_[&access] = other.span;
     return;
   }

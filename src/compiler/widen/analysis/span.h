@@ -17,7 +17,9 @@ struct Span {
   int64_t low = 0, high = 0;          // from it on, in bytes
   unsigned align_log2 = 0;            // what base + low must be a multiple of for all accesses to be aligned
   bool writes = false;                // one of them is a store
-  llvm::Value* holds = nullptr;       // i1: all of it may be accessed, by any lane; made by the first access
+  unsigned accesses = 1;
+  llvm::Value* holds = nullptr;  // i1: all of it may be accessed, by any lane; made by the first access
+  llvm::Value* holds_for_active = nullptr;  // the same, by the lanes of the block, where nothing is known of the lanes
 };
 
 class Spans {

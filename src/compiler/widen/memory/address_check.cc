@@ -278,6 +278,32 @@ llvm::Value* AddressCheck::SpanHolds(unsigned most_runs) {
   return span->holds = holds;
 }
 
+llvm::Value* AddressCheck::SpanHoldsForActive() {
+  if (is_off()) return nullptr;
+  Span* span = emitter_.spans().Of(instruction_);
+  if (span == nullptr || span->accesses == 1 || (span->writes && region_.likely == runtime::kConstants)) return nullptr;
+  if (span->holds_for_active != nullptr) return span->holds_for_active;
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  const auto bytes = static_cast<uint64_t>(span->high - span->low);
+  const auto moved = [&](llvm::Value* base) {
+    base = builder.CreateAdd(base, llvm::ConstantInt::getSigned(builder.getInt64Ty(), span->low));
+    return region_.base != nullptr ? builder.CreateAdd(base, region_.base) : base;
+  };
+  llvm::Value* outside;
+  if (auto indexed = FindIndexedAddress(emitter_, span->base)) {
+    indexed->base = moved(indexed->base);
+    outside = IsOutside(builder, *indexed, Likely().start, Limit(bytes), span->align_log2);
+  } else {
+    llvm::Value* start = builder.CreateSub(Likely().start, moved(builder.getInt64(0)));
+    llvm::Value* distance =
+        builder.CreateSub(emitter_.values().Vector(span->base), builder.CreateVectorSplat(kLanes, start));
+    llvm::Value* limit = builder.CreateVectorSplat(kLanes, RotatedLimit(bytes, span->align_log2));
+    outside = builder.CreateICmpUGE(Rotated(distance, span->align_log2), limit);
+  }
+  llvm::Value* bits = emitter_.Bits(emitter_.Masked(outside));
+  return span->holds_for_active = builder.CreateICmpEQ(bits, builder.getInt32(0));
+}
+
 void AddressCheck::RequireScalar(llvm::Value* address, uint64_t bytes) {
   if (is_off()) return;
   emitter_.Unless(Covers(address, bytes, align_log2_), [&] { CheckScalar(address, bytes); });

@@ -48,6 +48,8 @@ class AddressCheck {
   // i1: everything that the accesses of this access's span reach is in the likely memory, whichever lanes make them.
   // Null if the addresses are not in runs, or in more than `most_runs`. Call it only on the path of all lanes.
   llvm::Value* SpanHolds(unsigned most_runs = 32);
+  // The same of the active lanes, where the addresses are no runs; null if the span is of this access alone.
+  llvm::Value* SpanHoldsForActive();
   // Continues only if the `bytes` at this scalar address are legal.
   void RequireScalar(llvm::Value* address, uint64_t bytes);
   // The same for the runs' addresses of an access that has a span.

@@ -119,11 +119,14 @@ void EmitAtomicRmw(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic) 
   const uint64_t bytes = emitter.module().module.getDataLayout().getTypeStoreSize(scalar);
   LaneAddresses addresses(emitter, atomic, atomic.getPointerOperand(), bytes);
   if (addresses.is_uniform() && EmitCombined(emitter, atomic, addresses)) return;
+  const Value* operand = atomic.getValOperand();
+  Value* shared = emitter.shape(operand).is_uniform() ? emitter.values().Uniform(operand) : nullptr;
   LaneVector operands(emitter, scalar), results(emitter, scalar);
-  operands.Fill(emitter.values().Vector(atomic.getValOperand()));
+  if (shared == nullptr) operands.Fill(emitter.values().Vector(operand));
   if (!atomic.use_empty()) results.Fill(llvm::Constant::getNullValue(Values::Wide(scalar)));
   emitter.ForEachLane(emitter.mask_bits(), [&](Value* lane) {
-    Value* old = EmitOne(emitter, atomic, addresses.Pointer(lane), operands.Read(lane), addresses.is_shared());
+    Value* old = EmitOne(emitter, atomic, addresses.Pointer(lane), shared != nullptr ? shared : operands.Read(lane),
+                         addresses.is_shared());
     if (!atomic.use_empty()) results.Write(lane, old);
   });
   if (!atomic.use_empty()) emitter.Define(atomic, {results.Whole()});

@@ -17,6 +17,7 @@
 #include "compiler/widen/memory/address_check.h"
 #include "compiler/widen/memory/gather.h"
 #include "compiler/widen/memory/pieces.h"
+#include "compiler/widen/memory/stretches.h"
 
 namespace tutti::compiler {
 namespace {
@@ -69,16 +70,18 @@ class Access {
     llvm::SmallVector<Value*, 4> components;
     if (is_whole()) {
       components = LoadWhole();
-    } else if (const unsigned lanes = LoadedPieceLanes()) {
+    } else if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
       const Pieces pieces = MakePieces(lanes);
-      const Value* holds = PiecesHold(pieces);
-      if (holds == nullptr) {
-        components = LoadPieces(emitter_, pieces);
-      } else {
-        components = LoadEither(pieces, const_cast<Value*>(holds));
-      }
+      components = LoadIf(PiecesHold(pieces), [&] { return LoadPieces(emitter_, pieces); });
+    } else if (const auto stretches = Stretches(); !stretches.empty()) {
+      const llvm::SmallVector<Value*, 4> addresses = StretchAddresses(stretches);
+      components = LoadIf(StretchesHold(stretches, addresses),
+                          [&] { return LoadStretches(emitter_, shape_, stretches, addresses, element_, components_); });
+    } else if (LanesArePieces(emitter_.is_full() || IsReadable())) {
+      const Pieces pieces = MakePieces(1);
+      components = LoadIf(PiecesHold(pieces), [&] { return LoadPieces(emitter_, pieces); });
     } else {
-      components = Gather(check_.SpanHolds(kMostRuns));
+      components = Gather(LanesHold());
     }
     CompilerBarrier();
     emitter_.Define(load, components);
@@ -108,7 +111,7 @@ class Access {
         });
       }
     } else {
-      Scatter(components, check_.SpanHolds(kMostRuns));
+      Scatter(components, LanesHold());
     }
     CompilerBarrier();
     if (store.isAtomic() && store.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent)
@@ -119,12 +122,13 @@ class Access {
   uint64_t bytes() const { return components_ * element_bytes_; }
 
   // Pieces of one lane are not masked: all lanes must be active, or, for loads, all that lies there readable.
-  unsigned StoredPieceLanes() { return PieceLanesOf(emitter_.is_full()); }
-  unsigned LoadedPieceLanes() { return PieceLanesOf(emitter_.is_full() || IsReadable()); }
-  unsigned PieceLanesOf(bool lanes_can_be_pieces) {
-    if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) return lanes;
-    if (!lanes_can_be_pieces || !LanesCanBePieces(shape_, components_, element_bytes_)) return 0;
-    return check_.is_off() || check_.SpanHolds() != nullptr ? 1 : 0;
+  bool LanesArePieces(bool unmasked) {
+    return unmasked && LanesCanBePieces(shape_, components_, element_bytes_) &&
+           (check_.is_off() || check_.SpanHolds() != nullptr);
+  }
+  unsigned StoredPieceLanes() {
+    const unsigned lanes = PieceLanes(shape_, components_, element_bytes_);
+    return lanes == 0 && LanesArePieces(emitter_.is_full()) ? 1 : lanes;
   }
   // Masked loads cost twice as much as plain ones. But the proof of a safe access covers active lanes only.
   bool IsReadable() const { return emitter_.module().options.whole_pieces && !region_.is_safe; }
@@ -247,7 +251,43 @@ class Access {
     return holds;
   }
 
-  llvm::SmallVector<Value*, 4> LoadEither(const Pieces& pieces, Value* holds) {
+  llvm::SmallVector<Stretch, 4> Stretches() const {
+    // The proof of a safe access covers active lanes only. A local array was written by its lanes' scatters, which a
+    // vector would have to wait for.
+    if ((region_.is_safe && !emitter_.is_full()) || region_.spaces == guest_runtime::kLocal ||
+        !emitter_.module().options.whole_pieces)
+      return {};
+    return FindStretches(shape_, components_, element_bytes_, uint64_t{1} << AccessAlignLog2(instruction_));
+  }
+
+  llvm::SmallVector<Value*, 4> StretchAddresses(llvm::ArrayRef<Stretch> stretches) {
+    llvm::SmallVector<Value*, 4> addresses;
+    for (unsigned r = 0; r < stretches.size(); ++r) {
+      Value* base = values_.Base(pointer_, shape_.run(), r);
+      addresses.push_back(
+          Based(builder_.CreateAdd(base, llvm::ConstantInt::getSigned(base->getType(), stretches[r].low))));
+    }
+    return addresses;
+  }
+
+  // i1: the lanes are where their shape says, and all that lies between them may be read; null: unconditionally.
+  Value* StretchesHold(llvm::ArrayRef<Stretch> stretches, llvm::ArrayRef<Value*> addresses) {
+    Value* holds = values_.Assumption(pointer_);
+    const auto also = [&](Value* condition) {
+      holds = holds == nullptr ? condition : builder_.CreateAnd(holds, condition);
+    };
+    if (Value* span_holds = check_.SpanHolds(kMostRuns)) {
+      also(span_holds);
+    } else if (!check_.is_off()) {
+      for (unsigned r = 0; r < stretches.size(); ++r)
+        also(check_.Covers(addresses[r], stretches[r].elements * element_bytes_, AccessAlignLog2(instruction_)));
+    }
+    return holds;
+  }
+
+  // What `load` makes if `holds`, or always if that is null; else each lane's.
+  llvm::SmallVector<Value*, 4> LoadIf(Value* holds, llvm::function_ref<llvm::SmallVector<Value*, 4>()> load) {
+    if (holds == nullptr) return load();
     // Choose() joins one value; several components are packed into a struct, which SROA dissolves.
     const auto packed = [&](llvm::ArrayRef<Value*> components) {
       if (components.size() == 1) return components[0];
@@ -256,8 +296,7 @@ class Access {
       for (unsigned c = 0; c < components.size(); ++c) all = builder_.CreateInsertValue(all, components[c], c);
       return all;
     };
-    Value* either =
-        emitter_.Choose(holds, [&] { return packed(LoadPieces(emitter_, pieces)); }, [&] { return packed(Gather()); });
+    Value* either = emitter_.Choose(holds, [&] { return packed(load()); }, [&] { return packed(Gather()); });
     llvm::SmallVector<Value*, 4> components;
     for (unsigned c = 0; c < components_; ++c)
       components.push_back(components_ == 1 ? either : builder_.CreateExtractValue(either, c));
@@ -287,6 +326,14 @@ class Access {
     return made;
   }
 
+  bool writes() const { return llvm::isa<llvm::StoreInst>(instruction_); }
+  // The processor has a form of the access for base and index.
+  bool CanUse(const IndexedAddress& address) const {
+    return CanIndex(emitter_, word_, address, writes()) && (word_bytes() >= 4 || is_aligned());
+  }
+  // Each word is at a multiple of its size.
+  bool is_aligned() const { return uint64_t{1} << AccessAlignLog2(instruction_) >= word_bytes(); }
+
   // Checks the address of each lane. Returns base and index if the access can use them.
   std::optional<IndexedAddress> RequireIndexed(Value* holds) {
     if (auto apart = ConstantlyApart()) {
@@ -295,11 +342,20 @@ class Access {
     }
     if (!shape_.is_varying()) return std::nullopt;
     auto indexed = FindIndexedAddress(emitter_, pointer_);
-    if (!indexed || !CanIndex(emitter_, word_, *indexed)) return std::nullopt;
+    if (!indexed || !CanUse(*indexed)) return std::nullopt;
     indexed->base = Based(indexed->base);
-    check_.RequireIndexed(*indexed, bytes(), [&] { return BasedVector(); });
+    const auto require = [&] { check_.RequireIndexed(*indexed, bytes(), [&] { return BasedVector(); }); };
+    if (holds == nullptr) {
+      require();
+    } else {
+      emitter_.Unless(holds, require);
+    }
     return indexed;
   }
+
+  // i1: all that the span of the access reaches may be accessed; null if that is not known at less cost than by each
+  // access for itself.
+  Value* LanesHold() { return shape_.is_varying() ? check_.SpanHoldsForActive() : check_.SpanHolds(kMostRuns); }
 
   // One base, lane 0's, and distances that are constants.
   std::optional<IndexedAddress> ConstantlyApart() {
@@ -312,7 +368,7 @@ class Access {
     }
     IndexedAddress address{.base = Based(values_.InRun(pointer_)),
                            .index = llvm::ConstantDataVector::get(builder_.getContext(), distances)};
-    if (!CanIndex(emitter_, word_, address)) return std::nullopt;
+    if (!CanUse(address)) return std::nullopt;
     return address;
   }
 
@@ -326,12 +382,12 @@ class Access {
   llvm::SmallVector<Value*, 4> Gather(Value* holds = nullptr) {
     llvm::SmallVector<Value*, 4> loaded;
     if (const auto indexed = RequireIndexed(holds)) {
-      for (unsigned w = 0; w < words(); ++w)
-        loaded.push_back(EmitGatherFrom(emitter_, word_, IndexedPointers(emitter_, *indexed, w * word_bytes())));
+      for (unsigned w = 0; w < words(); ++w) loaded.push_back(EmitGather(emitter_, word_, *indexed, w * word_bytes()));
     } else {
       RequireLanes(holds);
       Value* addresses = BasedVector();
-      for (unsigned w = 0; w < words(); ++w) loaded.push_back(EmitGather(emitter_, word_, WordAddress(addresses, w)));
+      for (unsigned w = 0; w < words(); ++w)
+        loaded.push_back(EmitGather(emitter_, word_, WordAddress(addresses, w), is_aligned()));
     }
     return FromWords(loaded);
   }
@@ -339,8 +395,7 @@ class Access {
   void Scatter(llvm::ArrayRef<Value*> components, Value* holds = nullptr) {
     const auto stored = ToWords(components);
     if (const auto indexed = RequireIndexed(holds)) {
-      for (unsigned w = 0; w < words(); ++w)
-        EmitScatterTo(emitter_, stored[w], IndexedPointers(emitter_, *indexed, w * word_bytes()));
+      for (unsigned w = 0; w < words(); ++w) EmitScatter(emitter_, stored[w], *indexed, w * word_bytes());
       return;
     }
     RequireLanes(holds);

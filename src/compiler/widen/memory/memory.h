@@ -2,6 +2,7 @@
 //
 //   uniform, or one address per run   a scalar access each; the value has the same shape
 //   pieces of consecutive elements    a masked vector access per piece (the whole warp, or rows of 16 or 8 lanes)
+//   a few elements apart              loads: all that lies between the lanes, as vectors (stretches.h)
 //   8 or 16 bytes of each lane,       a move of each lane's components
 //     at constant distances
 //   anything else                     gather and scatter, of as many components at once as are 8 bytes

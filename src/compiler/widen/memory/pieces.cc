@@ -9,30 +9,6 @@ namespace {
 
 using llvm::Value;
 
-// Elements `first`, `first + step`, ... of the concatenation of vectors of equal length.
-Value* Pick(llvm::IRBuilder<>& builder, llvm::ArrayRef<Value*> vectors, unsigned count,
-            llvm::function_ref<unsigned(unsigned)> index) {
-  const unsigned length = llvm::cast<llvm::FixedVectorType>(vectors[0]->getType())->getNumElements();
-  // Two at a time, then join.
-  Value* result = nullptr;
-  for (unsigned v = 0; v < vectors.size(); v += 2) {
-    llvm::SmallVector<int, kLanes> pick, blend;
-    bool used = false;
-    for (unsigned i = 0; i < count; ++i) {
-      const unsigned from = index(i);
-      const bool here = from / length / 2 == v / 2;
-      used |= here;
-      pick.push_back(here ? static_cast<int>(from - v * length) : -1);
-      blend.push_back(static_cast<int>(here ? count + i : i));
-    }
-    if (!used) continue;
-    Value* second = v + 1 < vectors.size() ? vectors[v + 1] : llvm::PoisonValue::get(vectors[v]->getType());
-    Value* part = builder.CreateShuffleVector(vectors[v], second, pick);
-    result = result == nullptr ? part : builder.CreateShuffleVector(result, part, blend);
-  }
-  return result;
-}
-
 class PieceAccess {
  public:
   PieceAccess(FunctionEmitter& emitter, const Pieces& pieces)
@@ -51,7 +27,7 @@ class PieceAccess {
       }
     }
     llvm::SmallVector<Value*, 4> components;
-    for (auto& by_piece : parts) components.push_back(Join(by_piece));
+    for (auto& by_piece : parts) components.push_back(Concatenated(builder_, by_piece));
     return components;
   }
 
@@ -85,7 +61,7 @@ class PieceAccess {
       llvm::SmallVector<Value*, 4> parts;
       for (unsigned lane = first; lane < first + lanes_each; ++lane)
         parts.push_back(builder_.CreateAlignedLoad(of_lane, LanePointer(lane), llvm::Align(1)));
-      memory.push_back(Join(parts));
+      memory.push_back(Concatenated(builder_, parts));
     }
     for (unsigned c = 0; c < pieces_.components; ++c)
       components.push_back(Pick(builder_, memory, kLanes, [&](unsigned i) { return i * pieces_.components + c; }));
@@ -158,20 +134,6 @@ class PieceAccess {
     return vectors;
   }
 
-  Value* Join(llvm::SmallVector<Value*, 4>& parts) {
-    while (parts.size() > 1) {
-      llvm::SmallVector<Value*, 4> joined;
-      for (unsigned i = 0; i < parts.size(); i += 2) {
-        const unsigned length = llvm::cast<llvm::FixedVectorType>(parts[i]->getType())->getNumElements();
-        llvm::SmallVector<int, kLanes> all;
-        for (unsigned k = 0; k < 2 * length; ++k) all.push_back(static_cast<int>(k));
-        joined.push_back(builder_.CreateShuffleVector(parts[i], parts[i + 1], all));
-      }
-      parts = std::move(joined);
-    }
-    return parts[0];
-  }
-
   FunctionEmitter& emitter_;
   llvm::IRBuilder<>& builder_;
   const Pieces& pieces_;
@@ -179,6 +141,44 @@ class PieceAccess {
 };
 
 }  // namespace
+
+Value* Pick(llvm::IRBuilder<>& builder, llvm::ArrayRef<Value*> vectors, unsigned count,
+            llvm::function_ref<unsigned(unsigned)> index) {
+  const unsigned length = llvm::cast<llvm::FixedVectorType>(vectors[0]->getType())->getNumElements();
+  // Two at a time, then join.
+  Value* result = nullptr;
+  for (unsigned v = 0; v < vectors.size(); v += 2) {
+    llvm::SmallVector<int, kLanes> pick, blend;
+    bool used = false;
+    for (unsigned i = 0; i < count; ++i) {
+      const unsigned from = index(i);
+      const bool here = from / length / 2 == v / 2;
+      used |= here;
+      pick.push_back(here ? static_cast<int>(from - v * length) : -1);
+      blend.push_back(static_cast<int>(here ? count + i : i));
+    }
+    if (!used) continue;
+    Value* second = v + 1 < vectors.size() ? vectors[v + 1] : llvm::PoisonValue::get(vectors[v]->getType());
+    Value* part = builder.CreateShuffleVector(vectors[v], second, pick);
+    result = result == nullptr ? part : builder.CreateShuffleVector(result, part, blend);
+  }
+  return result;
+}
+
+Value* Concatenated(llvm::IRBuilder<>& builder, llvm::ArrayRef<Value*> vectors) {
+  llvm::SmallVector<Value*, 4> parts(vectors);
+  while (parts.size() > 1) {
+    llvm::SmallVector<Value*, 4> joined;
+    for (unsigned i = 0; i < parts.size(); i += 2) {
+      const unsigned length = llvm::cast<llvm::FixedVectorType>(parts[i]->getType())->getNumElements();
+      llvm::SmallVector<int, kLanes> all;
+      for (unsigned k = 0; k < 2 * length; ++k) all.push_back(static_cast<int>(k));
+      joined.push_back(builder.CreateShuffleVector(parts[i], parts[i + 1], all));
+    }
+    parts = std::move(joined);
+  }
+  return parts[0];
+}
 
 unsigned PieceLanes(const Shape& address, unsigned components, uint64_t element_bytes) {
   if (!address.is_runs()) return 0;

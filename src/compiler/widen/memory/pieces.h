@@ -41,4 +41,10 @@ llvm::SmallVector<llvm::Value*, 4> Deinterleave(llvm::IRBuilder<>& builder, llvm
 llvm::SmallVector<llvm::Value*, 4> LoadPieces(FunctionEmitter& emitter, const Pieces& pieces);
 void StorePieces(FunctionEmitter& emitter, const Pieces& pieces, llvm::ArrayRef<llvm::Value*> components);
 
+// `count` elements of the concatenation of vectors of equal length: element i is number index(i).
+llvm::Value* Pick(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::Value*> vectors, unsigned count,
+                  llvm::function_ref<unsigned(unsigned)> index);
+// Of a power of two of vectors of equal length.
+llvm::Value* Concatenated(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::Value*> vectors);
+
 }  // namespace tutti::compiler
