@@ -20,9 +20,20 @@ bool IsCheap(const llvm::Instruction& instruction) {
   return llvm::isa<llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::CastInst, llvm::ICmpInst>(instruction);
 }
 
-// The vector can be rematerialised from scalars and constants in a few cheap instructions.
+// A scalar that takes a few cheap instructions from arguments and constants.
+bool IsOfArguments(const llvm::Instruction& value, unsigned depth = kMaxDepth) {
+  const bool is_cheap = IsCheap(value) || llvm::isa<llvm::GetElementPtrInst>(value);
+  if (value.getType()->isVectorTy() || !is_cheap || depth == 0) return false;
+  return llvm::all_of(value.operands(), [&](const llvm::Use& operand) {
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(operand.get());
+    return instruction == nullptr || IsOfArguments(*instruction, depth - 1);
+  });
+}
+
+// The value can be rematerialised in a few cheap instructions: a scalar from arguments, a vector from any scalars.
 bool CanBeMadeAgain(const llvm::Instruction& value, unsigned depth = kMaxDepth) {
-  if (!value.getType()->isVectorTy() || !IsCheap(value) || depth == 0) return false;
+  if (!value.getType()->isVectorTy()) return IsOfArguments(value);
+  if (!IsCheap(value) || depth == 0) return false;
   for (const llvm::Value* operand : value.operands()) {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(operand);
     if (instruction == nullptr || !instruction->getType()->isVectorTy()) continue;
@@ -54,7 +65,9 @@ bool IsFromFrame(const llvm::Value* value, const llvm::DenseMap<llvm::BasicBlock
 
 }  // namespace
 
-FrameCut::FrameCut(llvm::Function& function, llvm::ArrayRef<llvm::CallInst*> calls) {
+bool FrameCut::IsKept(const llvm::AllocaInst& variable) { return IsVolatile(variable); }
+
+FrameCut::FrameCut(llvm::Function& function, llvm::ArrayRef<llvm::CallInst*> calls, IsShared is_shared) {
   llvm::SmallVector<llvm::BasicBlock*, 8> after;
   for (llvm::CallInst* call : calls) {
     after.push_back(call->getParent()->splitBasicBlock(std::next(call->getIterator()), "after"));
@@ -66,11 +79,14 @@ FrameCut::FrameCut(llvm::Function& function, llvm::ArrayRef<llvm::CallInst*> cal
   for (Cut& cut : cuts_) Plan(cut, live.find(cut.after)->second);
 
   const llvm::DataLayout& layout = function.getDataLayout();
-  for (auto& [value, offset] : slots_) {
+  for (auto& [value, place] : slots_) {
     const uint64_t bytes = layout.getTypeStoreSize(value->getType());
-    offset = llvm::alignTo(frame_bytes_, std::min(kFrameAlignment, llvm::PowerOf2Ceil(bytes)));
-    frame_bytes_ = offset + bytes;
+    place.shared = is_shared(*value);
+    uint64_t& end = place.shared ? shared_bytes_ : frame_bytes_;
+    place.offset = llvm::alignTo(end, std::min(kFrameAlignment, llvm::PowerOf2Ceil(bytes)));
+    end = place.offset + bytes;
   }
+  shared_bytes_ = llvm::alignTo(shared_bytes_, kFrameAlignment);
   for (llvm::Instruction& instruction : function.getEntryBlock()) {
     auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
     if (alloca == nullptr || !IsVolatile(*alloca)) continue;
@@ -80,10 +96,18 @@ FrameCut::FrameCut(llvm::Function& function, llvm::ArrayRef<llvm::CallInst*> cal
   frame_bytes_ = llvm::alignTo(std::max<uint64_t>(frame_bytes_, 1), kFrameAlignment);
 }
 
+llvm::SmallVector<std::pair<uint64_t, llvm::Type*>, 8> FrameCut::shared_places() const {
+  llvm::SmallVector<std::pair<uint64_t, llvm::Type*>, 8> places;
+  for (const auto& [value, place] : slots_) {
+    if (place.shared) places.push_back({place.offset, value->getType()});
+  }
+  return places;
+}
+
 void FrameCut::Keep(Cut& cut, llvm::Instruction* value) {
   if (llvm::is_contained(cut.kept, value)) return;
   cut.kept.push_back(value);
-  slots_.insert({value, 0});
+  slots_.insert({value, {}});
 }
 
 void FrameCut::Plan(Cut& cut, llvm::ArrayRef<llvm::Instruction*> live) {
@@ -98,7 +122,7 @@ void FrameCut::Plan(Cut& cut, llvm::ArrayRef<llvm::Instruction*> live) {
       for (llvm::Value* operand : pending.pop_back_val()->operands()) {
         auto* instruction = llvm::dyn_cast<llvm::Instruction>(operand);
         if (instruction == nullptr) continue;
-        if (instruction->getType()->isVectorTy()) {
+        if (instruction->getType()->isVectorTy() || IsOfArguments(*instruction)) {
           pending.push_back(instruction);
         } else {
           Keep(cut, instruction);
@@ -109,7 +133,7 @@ void FrameCut::Plan(Cut& cut, llvm::ArrayRef<llvm::Instruction*> live) {
 }
 
 llvm::Value* FrameCut::Slot(llvm::IRBuilder<>& builder, llvm::Value* frame, llvm::Instruction* value) const {
-  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), frame, slots_.lookup(value));
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), frame, slots_.lookup(value).offset);
 }
 
 llvm::Value* FrameCut::MakeAgain(Cut& cut, llvm::Instruction* value, llvm::IRBuilder<>& builder) {
@@ -123,11 +147,12 @@ llvm::Value* FrameCut::MakeAgain(Cut& cut, llvm::Instruction* value, llvm::IRBui
   return cut.values[value] = copy;
 }
 
-void FrameCut::Restore(Cut& cut, llvm::Value* frame) {
+void FrameCut::Restore(Cut& cut, const Frames& frames) {
   llvm::IRBuilder<> builder(cut.after, cut.after->getFirstInsertionPt());
   for (llvm::Instruction* value : cut.kept) {
     const llvm::Align alignment(
         std::min(kFrameAlignment, llvm::PowerOf2Ceil(value->getDataLayout().getTypeStoreSize(value->getType()))));
+    llvm::Value* frame = slots_.lookup(value).shared ? frames.shared_before : frames.own;
     cut.values[value] =
         builder.CreateAlignedLoad(value->getType(), Slot(builder, frame, value), alignment, value->getName());
   }
@@ -136,7 +161,7 @@ void FrameCut::Restore(Cut& cut, llvm::Value* frame) {
 
 // `value` has its own definition, and one behind each cut that it is live across: gives every use, and every store into
 // the frame, the definition that reaches it.
-void FrameCut::Rewrite(llvm::Instruction* value, llvm::Value* frame) {
+void FrameCut::Rewrite(llvm::Instruction* value, const Frames& frames) {
   llvm::SmallVector<llvm::Use*, 16> uses;
   for (llvm::Use& use : value->uses()) uses.push_back(&use);
   llvm::SSAUpdater updater;
@@ -161,11 +186,13 @@ void FrameCut::Rewrite(llvm::Instruction* value, llvm::Value* frame) {
       updater.RewriteUse(*use);
     }
   }
+  const bool shared = slots_.lookup(value).shared;
+  llvm::Value* frame = shared ? frames.shared_after : frames.own;
   for (Cut& cut : cuts_) {
     if (!llvm::is_contained(cut.kept, value)) continue;
     llvm::BasicBlock* before = cut.call->getParent();
     llvm::Value* reaching = updater.GetValueAtEndOfBlock(before);
-    if (IsFromFrame(reaching, restored)) continue;  // the frame still holds it
+    if (!shared && IsFromFrame(reaching, restored)) continue;  // the frame still holds it
     llvm::IRBuilder<> builder(before->getTerminator());
     const llvm::Align alignment(
         std::min(kFrameAlignment, llvm::PowerOf2Ceil(value->getDataLayout().getTypeStoreSize(value->getType()))));
@@ -180,39 +207,38 @@ void FrameCut::Return(Cut& cut, llvm::Function& step, uint32_t state) {
   branch->eraseFromParent();
 }
 
-void FrameCut::Dispatch(llvm::Function& step) {
+void FrameCut::Dispatch(llvm::Function& step, llvm::Value* state) {
   llvm::BasicBlock& begin = step.getEntryBlock();
   auto* entry = llvm::BasicBlock::Create(step.getContext(), "enter", &step, &begin);
   for (llvm::Instruction& instruction : llvm::make_early_inc_range(begin)) {
     if (llvm::isa<llvm::AllocaInst>(instruction)) instruction.moveBefore(*entry, entry->end());
   }
   llvm::IRBuilder<> builder(entry);
-  llvm::SwitchInst* choice = builder.CreateSwitch(step.getArg(2), &begin, static_cast<unsigned>(cuts_.size()));
+  llvm::SwitchInst* choice = builder.CreateSwitch(state, &begin, static_cast<unsigned>(cuts_.size()));
   for (uint32_t i = 0; i < cuts_.size(); ++i) choice->addCase(builder.getInt32(i + 1), cuts_[i].after);
 }
 
-void FrameCut::PlaceVariables(llvm::Function& step) {
+void FrameCut::PlaceVariables(llvm::Value* frame) {
   for (const auto& [alloca, offset] : variables_) {
     llvm::IRBuilder<> builder(alloca);
-    alloca->replaceAllUsesWith(builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), step.getArg(1), offset));
+    alloca->replaceAllUsesWith(builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), frame, offset));
     alloca->eraseFromParent();
   }
 }
 
-void FrameCut::Apply(llvm::Function& step) {
-  llvm::Value* frame = step.getArg(1);
+void FrameCut::Apply(llvm::Function& step, const Frames& frames, llvm::Value* state) {
   llvm::SetVector<llvm::Instruction*> values;
   for (const Cut& cut : cuts_) {
     values.insert(cut.kept.begin(), cut.kept.end());
     values.insert(cut.made_again.begin(), cut.made_again.end());
   }
   for (uint32_t i = 0; i < cuts_.size(); ++i) Return(cuts_[i], step, i + 1);
-  Dispatch(step);
+  Dispatch(step, state);
   // Copies refer only to values behind the cut, so they are made before anything is rewritten.
-  for (Cut& cut : cuts_) Restore(cut, frame);
-  for (llvm::Instruction* value : values) Rewrite(value, frame);
+  for (Cut& cut : cuts_) Restore(cut, frames);
+  for (llvm::Instruction* value : values) Rewrite(value, frames);
   for (Cut& cut : cuts_) cut.call->eraseFromParent();
-  PlaceVariables(step);
+  PlaceVariables(frames.own);
 }
 
 }  // namespace tutti::compiler

@@ -4,12 +4,15 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "compiler/link/block_values.h"
 #include "compiler/link/descriptor_fields.h"
 #include "compiler/link/frame_cut.h"
+#include "compiler/link/rounds.h"
 #include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
@@ -83,132 +86,99 @@ std::optional<llvm::SmallVector<llvm::CallInst*, 8>> FindBarriers(llvm::Function
   return barriers;
 }
 
-// i32 step(warp, frame, state), with the body of `warp`.
-llvm::Function* MakeStep(llvm::Function& warp) {
-  llvm::Type* i32 = llvm::Type::getInt32Ty(warp.getContext());
-  llvm::Type* pointer = warp.getArg(0)->getType();
-  auto* step = llvm::Function::Create(llvm::FunctionType::get(i32, {pointer, pointer, i32}, false),
-                                      llvm::GlobalValue::InternalLinkage, "tutti.step", *warp.getParent());
-  step->copyAttributesFrom(&warp);
-  step->setSubprogram(warp.getSubprogram());
-  warp.setSubprogram(nullptr);
-  step->splice(step->begin(), &warp);
-  warp.getArg(0)->replaceAllUsesWith(step->getArg(0));
-  for (llvm::BasicBlock& block : *step) {
-    auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
-    if (end == nullptr) continue;
-    llvm::ReturnInst::Create(warp.getContext(), llvm::ConstantInt::getSigned(i32, -1), end->getIterator());
-    end->eraseFromParent();
-  }
-  return step;
-}
-
-// Emits run(warps, count): in each round every warp that has not ended takes one step. The barrier at which the
-// previous round's last warp waits determines the order of a round, as where warps have stacks of their own.
-class Rounds {
+// What is known when the block begins is computed in run's first block, and handed to each step.
+class BlockPrologue {
  public:
-  // `warps`: of a block; 0: known only at launch.
-  Rounds(llvm::Function& run, llvm::Function& step, uint64_t frame_bytes, uint64_t warps)
-      : run_(Emptied(run)), step_(step), frame_bytes_(frame_bytes), builder_(NewBlock("")) {
-    entry_ = builder_.GetInsertBlock();
-    count_ = warps != 0 ? builder_.getInt64(warps) : builder_.CreateZExt(run.getArg(1), builder_.getInt64Ty());
-    frames_ = builder_.CreateAlloca(builder_.getInt8Ty(), builder_.CreateMul(count_, builder_.getInt64(frame_bytes)));
-    frames_->setAlignment(llvm::Align(64));
-    states_ = builder_.CreateAlloca(llvm::ArrayType::get(builder_.getInt32Ty(), guest::kWarpSize));
-    states_->setAlignment(llvm::Align(64));
-    builder_.CreateMemSet(states_, builder_.getInt8(0), sizeof(uint32_t) * guest::kWarpSize, llvm::Align(64));
+  BlockPrologue(llvm::Function& warp, llvm::Function& run) : builder_(&run.getEntryBlock()) {
+    copies_[warp.getArg(0)] = run.getArg(0);  // all warps are of one block
   }
 
-  // After the first `upwards` barriers warps run in ascending order, after the others in descending order.
-  void Emit(size_t upwards, size_t barriers) {
-    auto* done = NewBlock("done");
-    const Round up = EmitRound(false);
-    builder_.SetInsertPoint(entry_);
-    builder_.CreateCondBr(builder_.CreateICmpEQ(count_, builder_.getInt64(0)), done, up.begin);
-    if (upwards == barriers) {
-      GoOn(up, up.begin, done);
-    } else {
-      const Round down = EmitRound(true);
-      for (const Round& round : {up, down}) {
-        auto* again = NewBlock("again");
-        GoOn(round, again, done);
-        builder_.SetInsertPoint(again);
-        llvm::Value* is_up = builder_.CreateICmpULE(round.waits_at, builder_.getInt32(static_cast<uint32_t>(upwards)));
-        builder_.CreateCondBr(is_up, up.begin, down.begin);
-      }
-    }
-    builder_.SetInsertPoint(done);
-    builder_.CreateRetVoid();
+  llvm::Value* Copy(llvm::Value* value) {
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    const auto found = copies_.find(value);
+    if (found != copies_.end()) return found->second;
+    if (instruction == nullptr) return value;
+    llvm::Instruction* copy = instruction->clone();
+    for (llvm::Use& operand : copy->operands()) operand.set(Copy(operand.get()));
+    copy->setDebugLoc(llvm::DebugLoc());
+    builder_.Insert(copy, instruction->getName());
+    return copies_[value] = copy;
   }
 
  private:
-  struct Round {
-    llvm::BasicBlock *begin, *end;
-    llvm::Value* waits_at;  // the barrier of the last warp that waits, from 1 on; or kEnded
-  };
-  static constexpr uint32_t kEnded = ~0u;
-
-  static llvm::Function& Emptied(llvm::Function& run) {
-    run.deleteBody();
-    run.setLinkage(llvm::GlobalValue::InternalLinkage);
-    return run;
-  }
-  llvm::BasicBlock* NewBlock(const char* name) { return llvm::BasicBlock::Create(run_.getContext(), name, &run_); }
-
-  Round EmitRound(bool downwards) {
-    llvm::Type *i8 = builder_.getInt8Ty(), *i32 = builder_.getInt32Ty(), *i64 = builder_.getInt64Ty();
-    auto *begin = NewBlock("round"), *next = NewBlock("next"), *advance = NewBlock("step"), *skip = NewBlock("skip");
-    auto* end = NewBlock("end");
-    llvm::Value* ended = builder_.getInt32(kEnded);
-    builder_.SetInsertPoint(begin);
-    llvm::Value* last = builder_.CreateSub(count_, builder_.getInt64(1));
-    builder_.CreateBr(next);
-
-    builder_.SetInsertPoint(next);
-    auto* index = builder_.CreatePHI(i64, 2);
-    auto* before = builder_.CreatePHI(i32, 2);
-    llvm::Value* slot = builder_.CreateInBoundsGEP(i32, states_, index);
-    llvm::Value* state = builder_.CreateLoad(i32, slot);
-    builder_.CreateCondBr(builder_.CreateICmpEQ(state, ended), skip, advance);
-
-    builder_.SetInsertPoint(advance);
-    const auto of_warp = [&](llvm::Value* all, uint64_t bytes) {
-      return builder_.CreateInBoundsGEP(i8, all, builder_.CreateMul(index, builder_.getInt64(bytes)));
-    };
-    llvm::Value* warp = of_warp(run_.getArg(0), sizeof(WarpState));
-    llvm::Value* frame = of_warp(frames_, frame_bytes_);
-    llvm::Value* reached = builder_.CreateCall(&step_, {warp, frame, state});
-    builder_.CreateStore(reached, slot);
-    llvm::Value* now = builder_.CreateSelect(builder_.CreateICmpEQ(reached, ended), before, reached);
-    builder_.CreateBr(skip);
-
-    builder_.SetInsertPoint(skip);
-    auto* waits_at = builder_.CreatePHI(i32, 2);
-    waits_at->addIncoming(before, next);
-    waits_at->addIncoming(now, advance);
-    llvm::Value* following = builder_.CreateAdd(index, builder_.getInt64(downwards ? ~0ull : 1));
-    llvm::Value* is_last = builder_.CreateICmpEQ(index, downwards ? builder_.getInt64(0) : last);
-    builder_.CreateCondBr(is_last, end, next);
-    index->addIncoming(downwards ? last : builder_.getInt64(0), begin);
-    index->addIncoming(following, skip);
-    before->addIncoming(ended, begin);
-    before->addIncoming(waits_at, skip);
-    return {begin, end, waits_at};
-  }
-
-  void GoOn(const Round& round, llvm::BasicBlock* again, llvm::BasicBlock* done) {
-    builder_.SetInsertPoint(round.end);
-    builder_.CreateCondBr(builder_.CreateICmpEQ(round.waits_at, builder_.getInt32(kEnded)), done, again);
-  }
-
-  llvm::Function& run_;
-  llvm::Function& step_;
-  const uint64_t frame_bytes_;
   llvm::IRBuilder<> builder_;
-  llvm::BasicBlock* entry_ = nullptr;
-  llvm::Value* count_ = nullptr;
-  llvm::AllocaInst *frames_ = nullptr, *states_ = nullptr;
+  llvm::DenseMap<llvm::Value*, llvm::Value*> copies_;
 };
+
+// The values that a step is given: what is known when the block begins, as far as other code uses it, and room for
+// variables that no warp needs behind a barrier.
+llvm::SmallVector<llvm::Instruction*, 16> ValuesOfBlock(llvm::Function& warp, BlockValues& values) {
+  llvm::SmallVector<llvm::Instruction*, 16> given;
+  for (llvm::Instruction& instruction : llvm::instructions(warp)) {
+    const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    const bool is_room = variable != nullptr && variable->isStaticAlloca() && !FrameCut::IsKept(*variable);
+    const bool is_used = values.IsOfBlock(instruction) &&
+                         llvm::any_of(instruction.users(), [&](llvm::User* user) { return !values.IsOfBlock(*user); });
+    if (is_room || is_used) given.push_back(&instruction);
+  }
+  return given;
+}
+
+void EraseUnused(llvm::Function& function) {
+  llvm::SmallVector<llvm::WeakTrackingVH, 64> unused;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (llvm::isInstructionTriviallyDead(&instruction)) unused.push_back(&instruction);
+  }
+  llvm::RecursivelyDeleteTriviallyDeadInstructions(unused);
+}
+
+// A step without cuts, with the body of `warp`; empties `run`.
+Step MakeStep(llvm::Function& warp, llvm::Function& run, BlockValues& values) {
+  llvm::Type* i32 = llvm::Type::getInt32Ty(warp.getContext());
+  llvm::Type* pointer = warp.getArg(0)->getType();
+  const auto given = ValuesOfBlock(warp, values);
+  llvm::SmallVector<llvm::Type*, 24> types = {pointer, i32, pointer, pointer, pointer, i32};
+  for (const llvm::Instruction* value : given) types.push_back(value->getType());
+
+  Step made;
+  llvm::Function*& step = made.function;
+  step = llvm::Function::Create(llvm::FunctionType::get(i32, types, false), llvm::GlobalValue::InternalLinkage,
+                                "tutti.step", *warp.getParent());
+  step->setAttributes(step->getAttributes().addFnAttributes(
+      warp.getContext(), llvm::AttrBuilder(warp.getContext(), warp.getAttributes().getFnAttrs())));
+  step->setCallingConv(warp.getCallingConv());
+  step->setSubprogram(warp.getSubprogram());
+  warp.setSubprogram(nullptr);
+
+  run.deleteBody();
+  run.setLinkage(llvm::GlobalValue::InternalLinkage);
+  llvm::BasicBlock::Create(run.getContext(), "", &run);
+  BlockPrologue prologue(warp, run);
+  for (llvm::Instruction* value : given) made.values.push_back(prologue.Copy(value));
+  for (unsigned i = 0; i < given.size(); ++i) given[i]->replaceAllUsesWith(step->getArg(Step::kValues + i));
+  for (llvm::Instruction& instruction : llvm::instructions(warp)) {
+    if (BlockValues::IsWarpNumber(instruction)) instruction.replaceAllUsesWith(step->getArg(Step::kNumber));
+  }
+  EraseUnused(warp);
+
+  step->splice(step->begin(), &warp);
+  warp.getArg(0)->replaceAllUsesWith(step->getArg(Step::kWarp));
+  for (llvm::BasicBlock& block : *step) {
+    auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
+    if (end == nullptr) continue;
+    llvm::ReturnInst::Create(warp.getContext(), llvm::ConstantInt::get(i32, Step::kEnded), end->getIterator());
+    end->eraseFromParent();
+  }
+  return made;
+}
+
+// One warp has nobody to wait for.
+void EraseBarriers(llvm::ArrayRef<llvm::CallInst*> barriers) {
+  for (llvm::CallInst* barrier : barriers) {
+    llvm::IRBuilder<>(barrier).CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+    barrier->eraseFromParent();
+  }
+}
 
 uint32_t ThreadsOf(const DescriptorFields& descriptor) {
   uint32_t threads = 1;
@@ -228,23 +198,42 @@ bool RunInLockstep(llvm::Module& module) {
   const uint32_t threads = ThreadsOf(*descriptor);
   auto barriers = FindBarriers(*warp, threads);
   if (!barriers || barriers->empty()) return false;
+  const auto end_waiting = [&](uint64_t more_stack) {
+    descriptor->Set32(offsetof(KernelDescriptor, flags), flags & ~guest::kYields);
+    const uint64_t stack_bytes = descriptor->Get32(offsetof(KernelDescriptor, stack_bytes)) + more_stack;
+    descriptor->Set32(offsetof(KernelDescriptor, stack_bytes), static_cast<uint32_t>(stack_bytes));
+    return true;
+  };
+  const uint64_t warps = (threads + guest::kWarpSize - 1) / guest::kWarpSize;  // 0: unknown
+  if (warps == 1) {
+    EraseBarriers(*barriers);
+    return end_waiting(0);
+  }
   const auto down = std::ranges::stable_partition(
       *barriers, [](const llvm::CallInst* call) { return IsMode(*call, BarrierMode::kArriveAndWait); });
+  const auto is_own = [](const llvm::Instruction&) { return false; };
+  if (FrameCut(*warp, *barriers, is_own).frame_bytes() > kMaxFrameBytes) return false;
 
-  FrameCut cut(*warp, *barriers);
-  const uint64_t frame_bytes = cut.frame_bytes();
-  if (frame_bytes > kMaxFrameBytes) return false;
-  llvm::Function* step = MakeStep(*warp);
-  cut.Apply(*step);
-  const uint64_t warps = (threads + guest::kWarpSize - 1) / guest::kWarpSize;  // 0: unknown
-  Rounds(*run, *step, frame_bytes, warps).Emit(barriers->size() - down.size(), barriers->size());
+  BlockValues values(*warp, descriptor->Get32(offsetof(KernelDescriptor, param_bytes)));
+  const bool together = warps != 0 && values.AllMeetAt(*barriers);
+  Step step = MakeStep(*warp, *run, values);
+  FrameCut cut(*step.function, *barriers,
+               [&](const llvm::Instruction& value) { return together && values.IsShared(value); });
+  step.warps = warps;
+  step.frame_bytes = cut.frame_bytes();
+  step.shared_bytes = cut.shared_bytes();
+  step.shared_places = cut.shared_places();
+  step.upwards = barriers->size() - down.size();
+  step.barriers = barriers->size();
+  const auto argument = [&](unsigned i) { return step.function->getArg(i); };
+  cut.Apply(*step.function, {argument(Step::kFrame), argument(Step::kSharedBefore), argument(Step::kSharedAfter)},
+            argument(Step::kState));
+  if (!together || !EmitFusedRounds(*run, step)) EmitRounds(*run, step);
   warp->eraseFromParent();
-  descriptor->Set32(offsetof(KernelDescriptor, flags), flags & ~guest::kYields);
-  const uint64_t frames_bytes = (warps != 0 ? warps : guest::kWarpSize) * frame_bytes;
-  const uint64_t stack_bytes =
-      descriptor->Get32(offsetof(KernelDescriptor, stack_bytes)) + llvm::alignTo(frames_bytes + 256, 4096);
-  descriptor->Set32(offsetof(KernelDescriptor, stack_bytes), static_cast<uint32_t>(stack_bytes));
-  return true;
+  const uint64_t frames_bytes = (warps != 0 ? warps : guest::kWarpSize) * step.frame_bytes + 2 * step.shared_bytes;
+  // And for what moves out of the loops over warps.
+  constexpr uint64_t kCommonBytes = 16 << 10;
+  return end_waiting(llvm::alignTo(frames_bytes + kCommonBytes, 4096));
 }
 
 }  // namespace tutti::compiler

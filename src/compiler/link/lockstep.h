@@ -10,7 +10,8 @@
 //
 // which enters at `state`, runs to the next barrier, saves what is live in `frame` and returns where to resume; and
 // run(warps, count) iterates over the warps until all have ended, upwards or downwards as the barrier asks (BarrierMode
-// in guest/cpu/kernel_abi.h). To the device such a kernel never waits.
+// in guest/cpu/kernel_abi.h). To the device such a kernel never waits. Where all warps wait at the same barriers
+// (block_values.h), the steps become loops over the warps in run itself (rounds.h).
 //
 // Kernels are left as they are that use named barriers with fewer threads, barrier reductions, cluster or grid barriers
 // or yields, that wait in called functions, or that wait with a part of a warp.

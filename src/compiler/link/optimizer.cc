@@ -31,7 +31,11 @@ void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
   PassManagers managers(machine.getTargetTriple(), &machine);
   llvm::FunctionPassManager passes;
   if (cut) {
-    passes.addPass(llvm::EarlyCSEPass());
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+    passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+    passes.addPass(HoistLoopInvariants());
+    passes.addPass(llvm::ADCEPass());
     passes.addPass(llvm::SimplifyCFGPass());
   }
   if (!machine.getTargetFeatureString().contains("+avx512fp16")) passes.addPass(PromoteHalvesPass());

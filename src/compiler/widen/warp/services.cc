@@ -187,8 +187,11 @@ class Service {
 
   void Barrier() {
     const auto arrive = [&](Value* lanes, Value* id, Value* threads, BarrierMode mode) {
-      emitter_.abi().CallService(builder_, offsetof(GuestServices, barrier), builder_.getVoidTy(),
-                                 {emitter_.abi().warp(), lanes, id, threads, Mode(mode)});
+      llvm::CallInst* call =
+          emitter_.abi().CallService(builder_, offsetof(GuestServices, barrier), builder_.getVoidTy(),
+                                     {emitter_.abi().warp(), lanes, id, threads, Mode(mode)});
+      // Copies of it on the ways to it would be barriers that only some warps reach (link/block_values.h).
+      call->setConvergent();
     };
     const bool waits = IsTrue(2);
     if (IsUniform(0) && IsUniform(1)) {
