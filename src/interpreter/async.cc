@@ -27,8 +27,6 @@ struct Phases {
 
 }  // namespace
 
-namespace {
-
 void CompleteBytesAt(Step& step, StateSpace space, uint64_t barrier, uint64_t bytes) {
   uint8_t* at = step.Locate(space, barrier, 8, 8);
   if (at == nullptr) return;
@@ -40,8 +38,6 @@ void CompleteBytesAt(Step& step, StateSpace space, uint64_t barrier, uint64_t by
   word = phases.word();
   std::memcpy(at, &word, sizeof word);
 }
-
-}  // namespace
 
 void CompleteBytes(Step& step, const Operand& barrier, uint64_t bytes) {
   CompleteBytesAt(step, StateSpace::kShared, step.Address(barrier), bytes);

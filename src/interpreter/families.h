@@ -94,6 +94,7 @@ void ArriveAtBarrier(Step&);   // barrier.cc
 void CopyAsync(Step&);         // async.cc
 // `bytes` have arrived that the mbarrier at the address `barrier` waits for.
 void CompleteBytes(Step&, const Operand& barrier, uint64_t bytes);
+void CompleteBytesAt(Step&, StateSpace space, uint64_t barrier, uint64_t bytes);
 void CopyTensor(Step&);        // tensor.cc
 void ChangeTensorMap(Step&);
 void PhaseBarrier(Step&);

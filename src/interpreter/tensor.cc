@@ -152,7 +152,6 @@ uint64_t CopyBox(Step& step, const Box& box, uint64_t shared, bool loads) {
 // cp{.reduce}.async.bulk.tensor, executed at once like all copies.
 void CopyTensor(Step& step) {
   step.Accept({Modifier::kBulk, Modifier::kBulkGroup, Modifier::kTile, Modifier::kL2});
-  if (step.Has(Modifier::kMulticastCluster)) return step.Refuse("a copy to several blocks");
   const bool im2col = step.Has(Modifier::kIm2col) || step.Has(Modifier::kIm2colNoOffs);
   const bool gathers = step.Has(Modifier::kTileGather4) || step.Has(Modifier::kTileScatter4);
   static constexpr Modifier kDimensions[] = {Modifier::k1D, Modifier::k2D, Modifier::k3D, Modifier::k4D, Modifier::k5D};
@@ -175,6 +174,17 @@ void CopyTensor(Step& step) {
     return step.Fault(kIllegalInstruction, "a tensor map that does not fit the instruction");
   const Box box{map, Numbers(step, step.in.operands[named + 1], Type::kS32),
                 loads && im2col ? Numbers(step, step.in.operands[4], Type::kU16) : std::vector<int64_t>(), gathers};
+  if (loads && step.Has(Modifier::kMulticastCluster)) {
+    step.Accept({Modifier::kMbarrierCompleteTxBytes});
+    const uint64_t blocks = step.Get(im2col ? 5 : 4, Type::kU16);
+    for (uint64_t rank = 0; rank < step.blocks() && !step.stopped(); ++rank) {
+      if ((blocks >> rank & 1) == 0) continue;
+      const uint64_t copied = CopyBox(step, box, step.PlaceInBlock(step.Address(place), rank), loads);
+      if (!step.stopped())
+        CompleteBytesAt(step, StateSpace::kShared, step.PlaceInBlock(step.Address(step.in.operands[3]), rank), copied);
+    }
+    return;
+  }
   const uint64_t copied = CopyBox(step, box, step.Address(place) & 0xffffffff, loads);
   if (!step.stopped() && step.Has(Modifier::kMbarrierCompleteTxBytes)) CompleteBytes(step, step.in.operands[3], copied);
 }

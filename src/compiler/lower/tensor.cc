@@ -1,5 +1,6 @@
 // Copies by tensor maps, executed synchronously like all asynchronous copies (async.cc), and changes of maps. The
 // layout of a map is ours: guest/tensor_map.h.
+#include "compiler/lower/cluster.h"
 #include "compiler/lower/families.h"
 #include "compiler/lower/mbarrier_word.h"
 #include "compiler/runtime/tensor_request.h"
@@ -50,8 +51,7 @@ TensorAction ReductionOf(const Emitter& e) {
   return TensorAction::kLoad;  // none
 }
 
-llvm::Value* SharedOffset(Emitter& e, size_t operand) {
-  llvm::Value* pointer = e.Pointer(e.operand(operand), ptx::StateSpace::kShared);
+llvm::Value* SharedOffset(Emitter& e, llvm::Value* pointer) {
   return e.ir.CreateTrunc(e.ir.CreatePtrToInt(pointer, e.ir.getInt64Ty()), e.ir.getInt32Ty());
 }
 
@@ -126,13 +126,13 @@ void Replace(Emitter& e) {
 
 }  // namespace
 
-// cp.async.bulk.tensor.dim.shared.global{.mode} [to], [map, {coordinates}], [mbarrier]{, {offsets}}
+// cp.async.bulk.tensor.dim.shared.global{.mode} [to], [map, {coordinates}], [mbarrier]{, {offsets}}{, blocks}: a
+// multicast copies to the same offset in each of the blocks, and its mbarrier is at its offset there.
 // cp{.reduce}.async.bulk.tensor.dim.global.shared{.op}{.mode}.bulk_group [map, {coordinates}], [from]
 void EmitTensorCopy(Emitter& e) {
   auto& ir = e.ir;
   const uint32_t dimensions = DimensionsOf(e);
   if (dimensions == 0) return e.Invalid("a number of dimensions is missing");
-  if (e.Has(M::kMulticastCluster)) return e.Refuse("copies to several blocks are not supported");
   TensorAccess access = TensorAccess::kTile;
   bool loads = e.instruction().space != ptx::StateSpace::kGlobal;
   for (const AccessRow& row : kAccesses) {
@@ -152,8 +152,10 @@ void EmitTensorCopy(Emitter& e) {
   const auto coordinates = e.Elements(e.operand(map_at + 1));
   const uint32_t wanted = access == TensorAccess::kRows4 ? 5 : dimensions;
   if (coordinates.size() != wanted) return e.Invalid("the tensor has another number of coordinates");
+  llvm::Value* place = e.Pointer(e.operand(other), ptx::StateSpace::kShared);
+  constexpr size_t kPlaceAt = 2;
   std::vector<llvm::Value*> arguments = {ir.getInt32(guest_runtime::TensorRequest(action, access, dimensions)),
-                                         MapAddress(e, map_at), SharedOffset(e, other)};
+                                         MapAddress(e, map_at), SharedOffset(e, place)};
   for (uint32_t i = 0; i < 5; ++i) arguments.push_back(i < wanted ? e.Read(*coordinates[i], T::kB32) : ir.getInt32(0));
   std::vector<llvm::Value*> offsets(3, ir.getInt32(0));
   if (loads && access == TensorAccess::kIm2col) {
@@ -163,11 +165,20 @@ void EmitTensorCopy(Emitter& e) {
     for (size_t i = 0; i < given.size(); ++i) offsets[i] = ir.CreateZExt(e.Read(*given[i], T::kU16), ir.getInt32Ty());
   }
   arguments.insert(arguments.end(), offsets.begin(), offsets.end());
-  llvm::Value* bytes = e.Call("tutti.tensor_copy", ir.getInt32Ty(), arguments, Effect::kMemory);
-  if (!loads) return;
+  const auto copy = [&] { return e.Call("tutti.tensor_copy", ir.getInt32Ty(), arguments, Effect::kMemory); };
+  if (!loads) return void(copy());
   if (!e.Has(M::kMbarrierCompleteTxBytes)) return e.Invalid("an mbarrier counts the bytes");
-  ChangeMbarrier(e, e.Pointer(e.operand(3), ptx::StateSpace::kShared),
-                 {.complete = ir.CreateZExt(bytes, ir.getInt64Ty())});
+  llvm::Value* barrier = e.Pointer(e.operand(3), ptx::StateSpace::kShared);
+  const auto count = [&](llvm::Value* at, llvm::Value* bytes) {
+    ChangeMbarrier(e, at, {.complete = ir.CreateZExt(bytes, ir.getInt64Ty())});
+  };
+  if (!e.Has(M::kMulticastCluster)) return count(barrier, copy());
+  const size_t blocks_at = access == TensorAccess::kIm2col ? 5 : 4;
+  if (e.operands() <= blocks_at) return e.Invalid("a multicast names blocks");
+  ForEachBlock(e, e.In(blocks_at, T::kU16), [&](llvm::Value* rank) {
+    arguments[kPlaceAt] = SharedOffset(e, PointerInBlock(e, place, rank));
+    count(PointerInBlock(e, barrier, rank), copy());
+  });
 }
 
 // tensormap.replace, and tensormap.cp_fenceproxy [global], [shared], 128.
