@@ -31,6 +31,7 @@
 #include "module/module_info.h"
 #include "os/fd.h"
 #include "wire/channel_layout.h"
+#include "wire/graph_description.h"
 #include "wire/ring_layout.h"
 #include "wire/sm_range.h"
 #include "wire/window_shape.h"
@@ -85,6 +86,7 @@ struct Grid {
   bool explicit_cluster = false;  // asked for, be it of one block
   uint32_t dynamic_shared_bytes = 0;
   bool cooperative = false;
+  uint32_t environment = 0;  // wire::LaunchBody
   std::span<const uint8_t> arguments;  // copied during Launch
 };
 
@@ -227,6 +229,19 @@ class Space {
   virtual Status BeginConditional(uint32_t stream, uint64_t ticket, uint64_t condition, wire::ConditionalKind kind) = 0;
   virtual Status BeginBody(uint32_t stream, uint64_t ticket, uint32_t number) = 0;
   virtual Status EndConditional(uint32_t stream, uint64_t ticket, bool no_more) = 0;
+
+  // Graphs that kernels launch (wire/ring_layout.h). Uploading one is as thread-safe as preparing the kernels that it
+  // names. NOT_SUPPORTED where kernels launch none, INVALID_HANDLE for kernels that are none of `device`,
+  // OUT_OF_MEMORY beyond wire::kMostGraphs.
+  virtual Status UploadGraph(uint32_t /*device*/, uint64_t /*graph*/, std::vector<wire::GraphNode> /*nodes*/) {
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "kernels of this device launch no graphs");
+  }
+  virtual void DropGraph(uint64_t /*graph*/) {}
+  // Stream-ordered. A graph that is not there is a Fault of the Space.
+  virtual Status LaunchGraph(uint32_t, uint64_t, uint64_t) { return Fail("kernels of this device launch no graphs"); }
+  virtual Status EndEnvironment(uint32_t stream, uint64_t ticket, uint32_t /*environment*/) {
+    return Mark(stream, ticket);
+  }
 
   // Modules. May take seconds (compilation): called from a thread of their own, concurrently with the above;
   // thread-safe. `image` is PTX text or a fatbin. On failure the error's text is the JIT log.

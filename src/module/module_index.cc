@@ -7,7 +7,7 @@
 namespace tutti::module {
 namespace {
 
-constexpr uint32_t kIndexMagic = 0x58444e49;  // "INDX"
+constexpr uint32_t kIndexMagic = 0x32584449;  // "IDX2"
 
 // What an index from the cache must satisfy before its numbers are used as offsets.
 Status Check(const ModuleIndex& index) {

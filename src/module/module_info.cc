@@ -7,7 +7,7 @@
 namespace tutti::module {
 namespace {
 
-constexpr uint32_t kInfoMagic = 0x4f464e49;  // "INFO"
+constexpr uint32_t kInfoMagic = 0x324e4649;  // "IFN2"
 
 // A variable is inside of a range if, of those that begin at or before it, the one that reaches furthest reaches as
 // far.
@@ -45,6 +45,7 @@ void Put(ByteWriter& out, const KernelInfo& kernel) {
   for (const uint32_t extent : kernel.required_cluster) out.Put(extent);
   out.Put(kernel.max_cluster);
   out.Put(uint32_t{kernel.cluster_must_be_set});
+  out.Put(uint32_t{kernel.may_launch_graphs});
   out.Put(kernel.const_bytes);
   out.Put(kernel.ptx_version);
   out.Put(kernel.binary_version);
@@ -65,6 +66,7 @@ KernelInfo GetKernel(ByteReader& in) {
   for (uint32_t& extent : kernel.required_cluster) extent = in.Get<uint32_t>();
   kernel.max_cluster = in.Get<uint32_t>();
   kernel.cluster_must_be_set = in.Get<uint32_t>() != 0;
+  kernel.may_launch_graphs = in.Get<uint32_t>() != 0;
   kernel.const_bytes = in.Get<uint32_t>();
   kernel.ptx_version = in.Get<uint32_t>();
   kernel.binary_version = in.Get<uint32_t>();

@@ -28,6 +28,7 @@ struct KernelInfo {
   uint32_t required_cluster[3] = {0, 0, 0};  // .reqnctapercluster
   uint32_t max_cluster = 0;         // .maxclusterrank: blocks; 0: not given
   bool cluster_must_be_set = false;  // .explicitcluster
+  bool may_launch_graphs = false;   // its module calls cudaGraphLaunch, on a device where that is possible
   uint32_t const_bytes = 0;
   uint32_t ptx_version = 0;         // the virtual architecture: 80 for compute_80 (CU_FUNC_ATTRIBUTE_PTX_VERSION)
   uint32_t binary_version = 0;      // the real one (CU_FUNC_ATTRIBUTE_BINARY_VERSION); 0: the device's

@@ -9,8 +9,12 @@ namespace {
 
 ModuleInfo Sample() {
   ModuleInfo info;
-  info.kernels.push_back(
-      {.name = "add", .params = {{0, 8}, {8, 4}}, .param_bytes = 12, .registers = 17, .binary_version = 90});
+  info.kernels.push_back({.name = "add",
+                          .params = {{0, 8}, {8, 4}},
+                          .param_bytes = 12,
+                          .registers = 17,
+                          .may_launch_graphs = true,
+                          .binary_version = 90});
   info.memory = {{0x1000, 0x100}, {0x8000, 0x1000}};
   info.variables = {{.name = "table", .address = 0x8ff0, .bytes = 16},
                     {.name = "flag", .address = 0x1000, .bytes = 4, .is_managed = true}};
@@ -26,6 +30,7 @@ TEST(ModuleInfo, ArrivesAsItWas) {
   EXPECT_EQ(read->kernels[0].params[1].offset, 8u);
   EXPECT_EQ(read->kernels[0].registers, 17u);
   EXPECT_EQ(read->kernels[0].binary_version, 90u);
+  EXPECT_TRUE(read->kernels[0].may_launch_graphs);
   ASSERT_EQ(read->variables.size(), 2u);
   EXPECT_EQ(read->variables[0].address, 0x8ff0u);
   EXPECT_TRUE(read->variables[1].is_managed);

@@ -143,6 +143,8 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   Status HandleLaunch(const wire::Untrusted<wire::RawRecord>& record);
   void LaunchWhenLoaded(uint32_t stream, uint64_t ticket, const device::Grid& grid);
   Status HandleConditional(const wire::Untrusted<wire::RawRecord>& untrusted);
+  Status HandleGraph(const wire::Untrusted<wire::RawRecord>& untrusted);
+  Status HandleGraphUpload(const wire::Untrusted<wire::RawRecord>& untrusted);
   Status HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleHostCall(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleMemoryUse(const wire::Untrusted<wire::RawRecord>& record);

@@ -90,6 +90,10 @@ Status Session::Execute(const wire::Untrusted<wire::RawRecord>& untrusted) {
     case RecordKind::kConditionalEnd:
     case RecordKind::kConditionDestroy:
     case RecordKind::kConditionCreate: return HandleConditional(untrusted);
+    case RecordKind::kGraphLaunch:
+    case RecordKind::kEnvironmentEnd:
+    case RecordKind::kGraphDrop:
+    case RecordKind::kGraphUpload: return HandleGraph(untrusted);
     case RecordKind::kStreamCreate: return HandleStreamCreate(untrusted);
     case RecordKind::kStreamDestroy: return space_->DestroyStream(stream);
     case RecordKind::kModuleUnload: (void)space_->UnloadModule(wire::ValidateModuleUnload(untrusted).module); return {};
@@ -130,6 +134,7 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
   device::Grid grid{.kernel = launch.body.kernel,
                     .dynamic_shared_bytes = launch.body.dynamic_shared_bytes,
                     .cooperative = (launch.body.flags & wire::kLaunchCooperative) != 0,
+                    .environment = launch.body.environment,
                     .arguments = launch.arguments};
   std::copy(std::begin(launch.body.grid), std::end(launch.body.grid), grid.grid);
   std::copy(std::begin(launch.body.block), std::end(launch.body.block), grid.block);

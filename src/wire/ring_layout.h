@@ -44,6 +44,9 @@ enum class RecordKind : uint8_t {
   kConditional = 10,
   kBody = 11,
   kConditionalEnd = 12,
+  kGraphLaunch = 13,  // a graph that the client has uploaded
+  // Behind the launches of a graph whose kernels launch graphs: completes when all that they have launched is over.
+  kEnvironmentEnd = 14,
   // Executed when consumed, in ring order; no reply.
   kStreamCreate = 16,
   kStreamDestroy = 17,  // after the work submitted to it
@@ -55,6 +58,7 @@ enum class RecordKind : uint8_t {
   kConditionDestroy = 23,  // after the work submitted before
   kImportDrop = 24,  // after this no kMap can name it; what it is mapped to stays
   kKernelLimit = 25,  // a limit of a context that kernels meet, or may ask for
+  kGraphDrop = 26,  // after this nothing can launch the graph; runs of it go on
   // Answered in a reply slot.
   kFirstAnswered = 32,
   kAllocate = kFirstAnswered,
@@ -68,6 +72,7 @@ enum class RecordKind : uint8_t {
   kMemoryUse = 40,  // of a device, by all of the machine's clients, now
   kHostMemory = 48,  // memory of the host that clients and devices show at reserved addresses
   kOccupancy = 41,  // how many blocks of a kernel fit on an SM
+  kGraphUpload = 42,  // a graph that kernels, and kGraphLaunch, can launch (wire/graph_description.h)
 };
 
 struct RecordHead {
@@ -104,7 +109,9 @@ struct LaunchBody {
   uint32_t flags;
   uint32_t argument_bytes;
   uint32_t cluster_packed;  // x | y << 8 | z << 16; 0: no cluster
-  uint32_t reserved;
+  // Which launch of a graph it is part of, by a number of the client's until kEnvironmentEnd; 0: its kernel cannot
+  // launch graphs.
+  uint32_t environment;
 };
 static_assert(sizeof(LaunchBody) == kLaunchFixedBytes);
 
@@ -174,6 +181,15 @@ struct ConditionalEndBody {
   uint32_t reserved;
 };
 inline constexpr uint32_t kMostConditionalDepth = 64;  // conditional nodes within each other
+
+struct GraphLaunchBody {
+  uint64_t graph;
+};
+
+struct EnvironmentEndBody {
+  uint32_t environment;  // as in LaunchBody
+  uint32_t reserved;
+};
 
 struct StreamCreateBody {
   uint32_t device;
@@ -335,6 +351,21 @@ inline constexpr uint32_t kMostMappings = 16384;  // of one client, at reserved 
 struct ConditionDestroyBody {
   uint64_t condition;
 };
+
+// The graph's number is the client's choice, and what its kernels name it by. Another upload of the same number takes
+// the place of the former, whose runs go on.
+struct GraphUploadBody {
+  uint64_t graph;
+  uint64_t address;  // of the description, in the part of the window that the server reaches
+  uint64_t bytes;
+  uint32_t device;
+  uint32_t reserved;
+};
+struct GraphDropBody {
+  uint64_t graph;
+};
+inline constexpr uint64_t kMostGraphBytes = 16u << 20;  // of a description
+inline constexpr uint32_t kMostGraphs = 16384;  // of one client, uploaded and not dropped
 inline constexpr uint32_t kMostConditions = 16384;  // of one client
 
 struct alignas(kSlotBytes) Slot {

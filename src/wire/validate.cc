@@ -33,6 +33,10 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kConditional:
     case RecordKind::kBody:
     case RecordKind::kConditionalEnd:
+    case RecordKind::kGraphLaunch:
+    case RecordKind::kEnvironmentEnd:
+    case RecordKind::kGraphDrop:
+    case RecordKind::kGraphUpload:
     case RecordKind::kStreamCreate:
     case RecordKind::kStreamDestroy:
     case RecordKind::kModuleUnload:
@@ -279,6 +283,22 @@ Result<ResetBody> ValidateReset(const Untrusted<RawRecord>& untrusted, uint32_t 
 Result<ConditionCreateBody> ValidateConditionCreate(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
   const auto body = untrusted.Unchecked().body<ConditionCreateBody>();
   if (body.device >= device_count) return Fail(fmt::format("a condition on device {}", body.device));
+  return body;
+}
+
+GraphLaunchBody ValidateGraphLaunch(const Untrusted<RawRecord>& untrusted) {
+  return untrusted.Unchecked().body<GraphLaunchBody>();
+}
+
+EnvironmentEndBody ValidateEnvironmentEnd(const Untrusted<RawRecord>& untrusted) {
+  return untrusted.Unchecked().body<EnvironmentEndBody>();
+}
+
+Result<GraphUploadBody> ValidateGraphUpload(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
+  const auto body = untrusted.Unchecked().body<GraphUploadBody>();
+  if (body.device >= device_count) return Fail(fmt::format("a graph on device {}", body.device));
+  if (body.bytes == 0 || body.bytes > kMostGraphBytes) return Fail(fmt::format("a graph in {} bytes", body.bytes));
+  if (!CheckedAdd<uint64_t>(body.address, body.bytes)) return Fail("a graph beyond the end of memory");
   return body;
 }
 

@@ -87,17 +87,19 @@ uint64_t ExtentOfRows(const CopySide& side, const CopyShape& shape) {
   return before ? CheckedAdd(*before, shape.row_bytes).value_or(kTooLarge) : kTooLarge;
 }
 
-void SubmitCopy(Stream& stream, const CopyRequest& request) {
-  stream.Submit(wire::RecordKind::kCopy, wire::CopyBody{.destination = request.destination.address,
-                                                        .source = request.source.address,
-                                                        .row_bytes = request.shape.row_bytes,
-                                                        .rows = request.shape.rows,
-                                                        .planes = request.shape.planes,
-                                                        .destination_pitch = request.destination.pitch,
-                                                        .source_pitch = request.source.pitch,
-                                                        .destination_plane = request.destination.plane,
-                                                        .source_plane = request.source.plane});
+wire::CopyBody BodyOf(const CopyRequest& request) {
+  return {.destination = request.destination.address,
+          .source = request.source.address,
+          .row_bytes = request.shape.row_bytes,
+          .rows = request.shape.rows,
+          .planes = request.shape.planes,
+          .destination_pitch = request.destination.pitch,
+          .source_pitch = request.source.pitch,
+          .destination_plane = request.destination.plane,
+          .source_plane = request.source.plane};
 }
+
+void SubmitCopy(Stream& stream, const CopyRequest& request) { stream.Submit(wire::RecordKind::kCopy, BodyOf(request)); }
 
 bool Reaches(const CopySide& side, const CopyShape& shape) {
   return Attachment::Get().Reaches(side.address, Extent(side, shape));

@@ -46,6 +46,9 @@ inline uint64_t Extent(const CopySide& side, const CopyShape& shape) {
   return shape.rows == 1 && shape.planes == 1 ? shape.row_bytes : ExtentOfRows(side, shape);
 }
 
+// The record's.
+wire::CopyBody BodyOf(const CopyRequest& request);
+
 // One row.
 inline CopyRequest Linear(uint64_t destination, uint64_t source, uint64_t bytes) {
   return {{destination, bytes, bytes}, {source, bytes, bytes}, {bytes, 1, 1}};

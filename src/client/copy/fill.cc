@@ -30,6 +30,15 @@ void FillHere(const FillRequest& r) {
 
 }  // namespace
 
+wire::FillBody BodyOf(const FillRequest& request) {
+  return {.destination = request.address,
+          .width = request.width,
+          .height = request.height,
+          .pitch = request.pitch,
+          .value = request.value,
+          .element_bytes = request.element_bytes};
+}
+
 Answer<CopyShape> CheckFill(const FillRequest& request) {
   const auto row_bytes = CheckedMul<uint64_t>(request.width, request.element_bytes);
   if (!row_bytes || request.address % request.element_bytes != 0) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
@@ -48,12 +57,7 @@ int Fill(Stream& stream, const FillRequest& request, CopyMode mode) {
     FillHere(request);
     return cuda::CUDA_SUCCESS;
   }
-  stream.Submit(wire::RecordKind::kFill, wire::FillBody{.destination = request.address,
-                                                        .width = request.width,
-                                                        .height = request.height,
-                                                        .pitch = request.pitch,
-                                                        .value = request.value,
-                                                        .element_bytes = request.element_bytes});
+  stream.Submit(wire::RecordKind::kFill, BodyOf(request));
   if (mode != CopyMode::kSynchronous) return cuda::CUDA_SUCCESS;
   CU_TRY(stream.Settle());
   return stream.context().Check();

@@ -17,6 +17,9 @@ struct FillRequest {
   uint32_t element_bytes = 1;  // 1, 2, 4 or 8
 };
 
+// The record's.
+wire::FillBody BodyOf(const FillRequest& request);
+
 // The bytes it writes. INVALID_VALUE for addresses outside device memory or not aligned to the element, and for ranges
 // that leave their allocation. Thread-safe.
 Answer<CopyShape> CheckFill(const FillRequest& request);

@@ -8,19 +8,21 @@
 #include "client/entry/entries.h"
 #include "client/entry/graph_handles.h"
 #include "client/graph/capture.h"
+#include "client/graph/device_graph.h"
 
 namespace tutti::client::entry {
 namespace {
 
 constexpr uint64_t kKnownFlags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                                 CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
                                  CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
 CUresult Instantiate(CUgraphExec* out, CUgraph handle, uint64_t flags) {
   CU_ASSIGN(Graph* const graph, FindGraph(handle));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
-    return Complain(CUDA_ERROR_NOT_SUPPORTED, "graphs that kernels launch are not supported");
-  if ((flags & ~kKnownFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  constexpr uint64_t kNotTogether =
+      CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+  if ((flags & ~kKnownFlags) != 0 || (flags & kNotTogether) == kNotTogether) return CUDA_ERROR_INVALID_VALUE;
   if (graph->around() != nullptr)
     return Complain(CUDA_ERROR_INVALID_VALUE, "the body of a conditional node cannot be instantiated by itself");
   CU_ASSIGN(GraphExec* const exec, GraphExec::Create(*graph, flags));
@@ -36,6 +38,8 @@ CUresult Set(CUgraphExec exec_handle, CUgraphNode handle, Answer<NodeWork> work)
   if (!work) return work.error();
   if (static_cast<int>(work->index()) != own->type()) return CUDA_ERROR_INVALID_VALUE;
   if (!MayBecome(own->work(), *work)) return CUDA_ERROR_INVALID_VALUE;
+  if (exec->for_device()) CU_TRY(CheckDeviceWork(*work));
+  exec->Changed();
   return own->Become(*work) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -55,8 +59,17 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* out, CUgraph graph, CUDA_GRAP
   if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
   parameters->hErrNode_out = nullptr;
   const CUresult status = Instantiate(out, graph, parameters->flags);
-  const Graph* const found = Graph::Find(graph);
+  Graph* const found = Graph::Find(graph);
   const bool unused = found != nullptr && found->has_unused_condition();
+  if (status != CUDA_SUCCESS && found != nullptr &&
+      (parameters->flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
+    const DeviceGraphFault fault = CheckDeviceGraph(*found);
+    if (fault.status != 0) {
+      parameters->result_out = fault.result;
+      parameters->hErrNode_out = fault.node != nullptr ? fault.node->handle() : nullptr;
+      return status;
+    }
+  }
   parameters->result_out = status == CUDA_SUCCESS               ? CUDA_GRAPH_INSTANTIATE_SUCCESS
                            : unused                             ? CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED
                            : status == CUDA_ERROR_INVALID_VALUE ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
@@ -89,11 +102,9 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
 }
 
 CUresult cuGraphUpload(CUgraphExec handle, CUstream stream_handle) {
-  CU_ASSIGN(const GraphExec* const exec, FindExec(handle));
-  static_cast<void>(exec);
+  CU_ASSIGN(GraphExec* const exec, FindExec(handle));
   CU_ASSIGN(const Stream* const stream, StreamOf(stream_handle));
-  static_cast<void>(stream);
-  return CUDA_SUCCESS;
+  return exec->Upload(stream->context());
 }
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec handle, CUgraph graph_handle, CUgraphExecUpdateResultInfo* info) {

@@ -107,9 +107,9 @@ void Gather(const Graph& graph, std::vector<const Condition*>& conditions) {
   }
 }
 
-int RunBody(Graph& body, Stream& stream) {
+int RunBody(Graph& body, Stream& stream, uint32_t environment) {
   CU_ASSIGN(const auto nodes, body.KeptOrder());
-  for (const GraphNode* const node : nodes) CU_TRY(Run(node->work(), stream));
+  for (const GraphNode* const node : nodes) CU_TRY(Run(node->work(), stream, environment));
   return CUDA_SUCCESS;
 }
 
@@ -143,13 +143,13 @@ std::vector<const Condition*> ConditionsOf(const Graph& graph) {
 }
 
 // If a body fails halfway in spite of all checks, it at least does not run for ever.
-int RunConditional(const ConditionalWork& work, Stream& stream) {
+int RunConditional(const ConditionalWork& work, Stream& stream, uint32_t environment) {
   stream.Submit(wire::RecordKind::kConditional,
                 wire::ConditionalBody{.condition = work.condition->number(), .kind = KindOf(work), .reserved = 0});
   int status = CUDA_SUCCESS;
   for (uint32_t i = 0; i < work.bodies.size() && status == 0; ++i) {
     stream.Submit(wire::RecordKind::kBody, wire::BodyBody{.number = i, .reserved = 0});
-    status = RunBody(*work.bodies[i], stream);
+    status = RunBody(*work.bodies[i], stream, environment);
   }
   stream.Submit(wire::RecordKind::kConditionalEnd,
                 wire::ConditionalEndBody{.no_more = status != 0 ? 1u : 0u, .reserved = 0});

@@ -25,6 +25,6 @@ int CheckBodies(const Graph& graph, const Stream* stream = nullptr);
 // The conditions of the graph's nodes, those in bodies included.
 std::vector<const Condition*> ConditionsOf(const Graph& graph);
 
-int RunConditional(const ConditionalWork& work, Stream& stream);
+int RunConditional(const ConditionalWork& work, Stream& stream, uint32_t environment);
 
 }  // namespace tutti::client

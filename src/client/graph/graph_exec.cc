@@ -1,13 +1,28 @@
 #include "client/graph/graph_exec.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "client/base/complaint.h"
+#include "client/copy/staging.h"
 #include "client/graph/conditional.h"
+#include "client/graph/device_graph.h"
 
 namespace tutti::client {
 
 using namespace tutti::cuda;
+
+namespace {
+
+// A number for a launch whose kernels may launch graphs: not one of those that are not over.
+uint32_t NewEnvironment() {
+  static std::atomic<uint32_t> last{0};
+  uint32_t number = 0;
+  while (number == 0) number = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return number;
+}
+
+}  // namespace
 
 constinit Pool<GraphExec, 1 << 16> GraphExec::pool_;
 
@@ -54,6 +69,8 @@ GraphExec::~GraphExec() {
   for (const Lane& lane : lanes_) {
     if (Stream* const stream = lane.Find()) Stream::Destroy(stream);
   }
+  if (uploaded_to_ != nullptr && uploaded_to_ == &Attachment::Get())
+    Attachment::Get().ring().Submit(wire::RecordKind::kGraphDrop, 0, wire::GraphDropBody{.graph = AddressOf(this)});
   Graph::Destroy(copy_);
 }
 
@@ -68,12 +85,63 @@ Answer<GraphExec*> GraphExec::Create(Graph& graph, uint64_t flags) {
   if (graph.is_single()) {
     CU_ASSIGN_OR_REFUSE(instance, graph.TakeInstance());
   }
+  CU_ASSIGN_OR_REFUSE(const bool launches, MayLaunchGraphs(graph));
+  const bool for_device = (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0;
+  if (for_device) CU_TRY_OR_REFUSE(CheckDeviceGraph(graph).status);
   Graph* const copy = graph.Clone(true);
   if (copy == nullptr) return Refuse(CUDA_ERROR_OUT_OF_MEMORY);
   GraphExec* const exec = pool_.Create(copy, MakePlan(*copy->Ordered()), flags, std::move(instance));
-  if (exec != nullptr) return exec;
-  Graph::Destroy(copy);
-  return Refuse(CUDA_ERROR_OUT_OF_MEMORY);
+  if (exec == nullptr) {
+    Graph::Destroy(copy);
+    return Refuse(CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  exec->may_launch_graphs_ = launches;
+  if (!for_device) return exec;
+  Context* const context = ContextOf(*copy);
+  const int status = context != nullptr ? exec->Upload(*context) : CUDA_ERROR_INVALID_CONTEXT;
+  if (status == 0) return exec;
+  Destroy(exec);
+  return Refuse(status);
+}
+
+int GraphExec::Upload(Context& context) {
+  if (!for_device()) return CUDA_SUCCESS;
+  std::lock_guard lock(launch_mutex_);
+  return UploadLocked(context);
+}
+
+int GraphExec::UploadLocked(Context& context) {
+  Attachment& attachment = Attachment::Get();
+  if (!changed_ && uploaded_to_ == &attachment) return CUDA_SUCCESS;
+  Context* const own = ContextOf(*copy_);
+  Context& at = own != nullptr ? *own : context;
+  CU_ASSIGN(const auto description, Describe(*copy_, [this](const GraphNode* node) { return !Enabled(node); }));
+  const auto scratch = Staging::Get().Take(at, description.size());
+  if (!scratch) return CUDA_ERROR_OUT_OF_MEMORY;
+  std::ranges::copy(description, reinterpret_cast<uint8_t*>(scratch->address));
+  const int status = attachment.replies()
+                         .Call(wire::RecordKind::kGraphUpload, wire::GraphUploadBody{.graph = AddressOf(this),
+                                                                                     .address = scratch->address,
+                                                                                     .bytes = description.size(),
+                                                                                     .device = at.device().index(),
+                                                                                     .reserved = 0})
+                         .status;
+  Staging::Get().GiveBack(*scratch, {});
+  if (status != 0) return Complain(status, "the server does not take a graph that kernels are to launch");
+  changed_ = false;
+  uploaded_to_ = &attachment;
+  device_ = &at.device();
+  return CUDA_SUCCESS;
+}
+
+int GraphExec::LaunchByServer(Stream& stream) {
+  CU_TRY(UploadLocked(stream.context()));
+  if (device_ != &stream.context().device())
+    return Complain(CUDA_ERROR_INVALID_VALUE, "launch of a graph in a stream of another device");
+  stream.WaitFor(last_launch_);
+  stream.Submit(wire::RecordKind::kGraphLaunch, wire::GraphLaunchBody{.graph = AddressOf(this)});
+  last_launch_ = stream.LastMark();
+  return CUDA_SUCCESS;
 }
 
 void GraphExec::Destroy(GraphExec* exec) {
@@ -124,7 +192,7 @@ void GraphExec::SetConditions(std::span<Stream* const> lanes) const {
 
 // An upper bound over all lanes.
 uint32_t GraphExec::LaunchWeight() const {
-  uint32_t weight = 2 * plan_.lanes + 1;
+  uint32_t weight = 2 * plan_.lanes + 2;
   for (const GraphPlan::Step& step : plan_.steps)
     weight += static_cast<uint32_t>(step.after.size()) + Weight(step.node->work());
   return weight;
@@ -154,7 +222,9 @@ int GraphExec::Launch(Stream& stream) {
     CU_TRY(room.Wait());
     lock.lock();
   }
+  if (for_device()) return LaunchByServer(stream);
   if (all_lanes_own_) CU_TRY(CheckBodies(*copy_, &stream));
+  const uint32_t environment = may_launch_graphs_ ? NewEnvironment() : 0;
   std::vector<GraphAllocation::Handle> begun;
   if (has_memory_nodes()) {
     CU_ASSIGN(begun, GraphAllocation::Take(memory_, (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0));
@@ -164,21 +234,25 @@ int GraphExec::Launch(Stream& stream) {
   int status = EnterLanes(stream, weight, &lanes);
   if (status == 0) {
     SetConditions(lanes);
-    status = RunSteps(lanes);
+    status = RunSteps(lanes, environment);
   }
   if (status != 0) GraphAllocation::Undo(begun);
   for (const Stream* const lane : lanes) stream.WaitFor(lane->LastMark());
+  if (environment != 0) {
+    stream.Submit(wire::RecordKind::kEnvironmentEnd,
+                  wire::EnvironmentEndBody{.environment = environment, .reserved = 0});
+  }
   last_launch_ = stream.LastMark();
   return status;
 }
 
-int GraphExec::RunSteps(std::span<Stream* const> lanes) const {
+int GraphExec::RunSteps(std::span<Stream* const> lanes, uint32_t environment) const {
   std::vector<StreamMark> done(plan_.lanes > 1 ? plan_.steps.size() : 0);
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     const GraphPlan::Step& step = plan_.steps[i];
     Stream& lane = *lanes[step.lane];
     for (const uint32_t earlier : step.after) lane.WaitFor(done[earlier]);
-    if (Enabled(step.node)) CU_TRY(Run(step.node->work(), lane));
+    if (Enabled(step.node)) CU_TRY(Run(step.node->work(), lane, environment));
     if (!done.empty()) done[i] = lane.LastMark();
   }
   return CUDA_SUCCESS;
@@ -190,6 +264,7 @@ GraphNode* GraphExec::Own(const GraphNode* node) const {
 }
 
 void GraphExec::Enable(const GraphNode* own, bool enabled) {
+  Changed();
   if (enabled) {
     disabled_.erase(own);
   } else {
@@ -230,6 +305,13 @@ GraphExec::Difference GraphExec::Update(Graph& graph) {
   if (difference.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return difference;
   if (all_lanes_own_ && (graph.has_unused_condition() || CheckBodies(graph) != 0))
     return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, nullptr};
+  const auto launches = MayLaunchGraphs(graph);
+  if (!launches || (*launches && !may_launch_graphs_)) return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, nullptr};
+  if (for_device()) {
+    const DeviceGraphFault fault = CheckDeviceGraph(graph);
+    if (fault.status != 0) return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, fault.node};
+  }
+  Changed();
   if (instance_ != nullptr && !graph.Has(instance_)) {
     auto taken = graph.TakeInstance();
     if (!taken) return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, nullptr};

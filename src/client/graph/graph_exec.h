@@ -17,6 +17,7 @@
 #include "client/context/stream.h"
 #include "client/graph/graph.h"
 #include "client/graph/graph_plan.h"
+#include "client/session/attachment.h"
 
 namespace tutti::client {
 
@@ -28,13 +29,17 @@ class GraphExec {
 
   static GraphExec* Find(const void* handle) { return pool_.Find(handle); }
   // INVALID_VALUE if the dependencies form a cycle, if the graph may have one executable graph only and has it, or if
-  // it has a condition that no node uses. Errors of CheckBodies.
+  // it has a condition that no node uses. Errors of CheckBodies, and for the device of CheckDeviceGraph.
   static Answer<GraphExec*> Create(Graph& graph, uint64_t flags);
   static void Destroy(GraphExec* exec);
 
   cuda::CUgraphExec handle() { return reinterpret_cast<cuda::CUgraphExec>(this); }
   uint64_t flags() const { return flags_; }
   int Launch(Stream& stream);
+  // Whether kernels may launch it: then the server has it (client/graph/device_graph.h) from its making on, and runs it
+  // as a whole. Upload tells it what has changed; `context`: a live one.
+  bool for_device() const { return (flags_ & cuda::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0; }
+  int Upload(Context& context);
   bool has_memory_nodes() const { return copy_->has_memory_nodes(); }
   bool is_single() const { return instance_ != nullptr; }
   // A copy of its graph for a node to own. Null if there are too many.
@@ -45,6 +50,8 @@ class GraphExec {
   GraphNode* Own(const GraphNode* node) const;
   bool Enabled(const GraphNode* own) const { return !disabled_.contains(own); }
   void Enable(const GraphNode* own, bool enabled);
+  // The work of one of its nodes is another now.
+  void Changed() { changed_ = true; }
 
   // Updates the nodes' work from `graph`, which must have the structure of the original graph. A failure names the node
   // that differs.
@@ -72,7 +79,9 @@ class GraphExec {
   void MapBodies(const GraphNode& own);
   static Difference Compare(const Graph& own, const Graph& other);
   void FindMemory();
-  int RunSteps(std::span<Stream* const> lanes) const;
+  int RunSteps(std::span<Stream* const> lanes, uint32_t environment) const;
+  int LaunchByServer(Stream& stream);
+  int UploadLocked(Context& context);
   uint32_t LaunchWeight() const;
   StreamMark RoomAfter(Stream& stream, uint32_t weight) const;
 
@@ -89,6 +98,10 @@ class GraphExec {
   std::mutex launch_mutex_;  // guards the rest
   std::vector<Lane> lanes_;  // from the second lane on; if all are its own, from the first
   StreamMark last_launch_;
+  bool may_launch_graphs_ = false;  // its kernels
+  bool changed_ = true;  // since the last upload
+  const Attachment* uploaded_to_ = nullptr;
+  const Device* device_ = nullptr;  // that it was uploaded for
 };
 
 }  // namespace tutti::client

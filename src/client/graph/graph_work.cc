@@ -17,7 +17,7 @@ namespace {
 
 using namespace tutti::cuda;
 
-int RunWork(const KernelWork& work, Stream& stream) {
+int RunWork(const KernelWork& work, Stream& stream, uint32_t environment) {
   const Function* const found = Function::Find(work.function);
   if (found == nullptr || found->serial() != work.serial)
     return Complain(CUDA_ERROR_INVALID_HANDLE, "a graph launches a kernel whose module has been unloaded");
@@ -25,11 +25,13 @@ int RunWork(const KernelWork& work, Stream& stream) {
   void* extra[] = {reinterpret_cast<void*>(CU_LAUNCH_PARAM_BUFFER_POINTER), const_cast<uint8_t*>(work.arguments.data()),
                    reinterpret_cast<void*>(CU_LAUNCH_PARAM_BUFFER_SIZE), &bytes,
                    reinterpret_cast<void*>(CU_LAUNCH_PARAM_END)};
-  return Launch(stream, *work.function, work.shape, nullptr, extra);
+  LaunchShape shape = work.shape;
+  shape.environment = environment;
+  return Launch(stream, *work.function, shape, nullptr, extra);
 }
 
 // Host memory is read when the stream gets there, since an earlier node may still write it.
-int RunWork(const CopyWork& work, Stream& stream) {
+int RunWork(const CopyWork& work, Stream& stream, uint32_t) {
   const CopyRequest& request = work.request;
   if (request.shape.empty()) return CUDA_SUCCESS;
   if (Attachment::Get().OnDevice(request.source.address) && Attachment::Get().OnDevice(request.destination.address))
@@ -37,42 +39,50 @@ int RunWork(const CopyWork& work, Stream& stream) {
   return CopyInStream(stream, request);
 }
 
-int RunWork(const FillWork& work, Stream& stream) { return Fill(stream, work.request, CopyMode::kAsynchronous); }
+int RunWork(const FillWork& work, Stream& stream, uint32_t) {
+  return Fill(stream, work.request, CopyMode::kAsynchronous);
+}
 
-int RunWork(const HostWork& work, Stream& stream) { return SubmitHostFunction(stream, work.function, work.user); }
+int RunWork(const HostWork& work, Stream& stream, uint32_t) {
+  return SubmitHostFunction(stream, work.function, work.user);
+}
 
-int RunWork(const ChildWork& work, Stream& stream) {
+int RunWork(const ChildWork& work, Stream& stream, uint32_t environment) {
   CU_ASSIGN(const auto nodes, work.graph->KeptOrder());
-  for (const GraphNode* node : nodes) CU_TRY(Run(node->work(), stream));
+  for (const GraphNode* node : nodes) CU_TRY(Run(node->work(), stream, environment));
   return CUDA_SUCCESS;
 }
 
-int RunWork(const EmptyWork&, Stream&) { return CUDA_SUCCESS; }
+int RunWork(const EmptyWork&, Stream&, uint32_t) { return CUDA_SUCCESS; }
 
-int RunWork(const WaitWork& work, Stream& stream) {
+int RunWork(const WaitWork& work, Stream& stream, uint32_t) {
   const Event* const event = Event::Find(work.event);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   return event->MakeWait(stream);
 }
 
-int RunWork(const RecordWork& work, Stream& stream) {
+int RunWork(const RecordWork& work, Stream& stream, uint32_t) {
   Event* const event = Event::Find(work.event);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   return event->Record(stream);
 }
 
-int RunWork(const AllocateWork&, Stream&) { return CUDA_SUCCESS; }
+int RunWork(const AllocateWork&, Stream&, uint32_t) { return CUDA_SUCCESS; }
 
-int RunWork(const FreeWork&, Stream&) { return CUDA_SUCCESS; }
+int RunWork(const FreeWork&, Stream&, uint32_t) { return CUDA_SUCCESS; }
 
 template <int kType>
-int RunWork(const NoWork<kType>&, Stream&) {
+int RunWork(const NoWork<kType>&, Stream&, uint32_t) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-int RunWork(const ConditionalWork& work, Stream& stream) { return RunConditional(work, stream); }
+int RunWork(const ConditionalWork& work, Stream& stream, uint32_t environment) {
+  return RunConditional(work, stream, environment);
+}
 
-int RunWork(const MemoryWork& work, Stream& stream) { return SubmitMemoryOperations(stream, work.operations); }
+int RunWork(const MemoryWork& work, Stream& stream, uint32_t) {
+  return SubmitMemoryOperations(stream, work.operations);
+}
 
 }  // namespace
 
@@ -130,8 +140,8 @@ Answer<MemoryWork> MakeMemoryWork(const CUDA_BATCH_MEM_OP_NODE_PARAMS& d) {
   return MemoryWork{d.ctx, {operations.begin(), operations.end()}};
 }
 
-int Run(const NodeWork& work, Stream& stream) {
-  return std::visit([&](const auto& kind) { return RunWork(kind, stream); }, work);
+int Run(const NodeWork& work, Stream& stream, uint32_t environment) {
+  return std::visit([&](const auto& kind) { return RunWork(kind, stream, environment); }, work);
 }
 
 bool MayBecome(const NodeWork& work, const NodeWork& other) {

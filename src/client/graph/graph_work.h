@@ -105,9 +105,9 @@ void ForEachGraph(Work& work, Change change) {
   }
 }
 
-// Submits the work to the stream; a child graph's nodes one after the other. Errors are those of the corresponding
-// call.
-int Run(const NodeWork& work, Stream& stream);
+// Submits the work to the stream; a child graph's nodes one after the other. `environment`: of the launch of the graph,
+// if its kernels may launch graphs (wire::LaunchBody). Errors are those of the corresponding call.
+int Run(const NodeWork& work, Stream& stream, uint32_t environment);
 // Whether a node of an executable graph may have this other work, of the same type, instead.
 bool MayBecome(const NodeWork& work, const NodeWork& other);
 // The weight of the records that it submits (wire/backlog.h).

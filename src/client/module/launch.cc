@@ -207,20 +207,25 @@ int PackArguments(const Function& function, void* const* parameters, void* const
   return FillArguments(function.info(), parameters, extra, out);
 }
 
+wire::LaunchBody BodyOf(const Function& function, const LaunchShape& shape, uint32_t kernel) {
+  return {.kernel = kernel,
+          .grid = {shape.grid[0], shape.grid[1], shape.grid[2]},
+          .block = {shape.block[0], shape.block[1], shape.block[2]},
+          .dynamic_shared_bytes = shape.dynamic_shared_bytes,
+          .flags = shape.cooperative ? wire::kLaunchCooperative : 0u,
+          .argument_bytes = function.info().param_bytes,
+          .cluster_packed = shape.cluster[0] | shape.cluster[1] << 8 | shape.cluster[2] << 16 |
+                            (function.cluster_rules() & Function::kPackedCluster),
+          .environment = shape.environment};
+}
+
 int Launch(Stream& stream, Function& function, const LaunchShape& shape, void* const* parameters, void* const* extra) {
   const module::KernelInfo& info = function.info();
   CU_TRY(CheckLaunch(stream.context(), function, shape));
   if (parameters != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(const uint32_t kernel, function.Prepared({shape.block[0], shape.block[1], shape.block[2]}));
 
-  wire::LaunchBody body{.kernel = kernel,
-                        .grid = {shape.grid[0], shape.grid[1], shape.grid[2]},
-                        .block = {shape.block[0], shape.block[1], shape.block[2]},
-                        .dynamic_shared_bytes = shape.dynamic_shared_bytes,
-                        .flags = shape.cooperative ? wire::kLaunchCooperative : 0u,
-                        .argument_bytes = info.param_bytes,
-                        .cluster_packed = shape.cluster[0] | shape.cluster[1] << 8 | shape.cluster[2] << 16 |
-                                          (function.cluster_rules() & Function::kPackedCluster)};
+  wire::LaunchBody body = BodyOf(function, shape, kernel);
   if (info.param_bytes > wire::kInlineArgumentBytes)
     return LaunchWithLongArguments(stream, function, body, parameters, extra);
   uint8_t arguments[wire::kInlineArgumentBytes];

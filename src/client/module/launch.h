@@ -19,6 +19,7 @@ struct LaunchShape {
   uint32_t dynamic_shared_bytes = 0;
   uint32_t cluster[3] = {0, 0, 0};  // 0: no clusters
   bool cooperative = false;
+  uint32_t environment = 0;  // wire::LaunchBody
 };
 
 // The function to launch, in the stream's context: one of a module, or a kernel of a library, which the API accepts as
@@ -33,6 +34,9 @@ inline constexpr int kInvalidConfiguration = 9;  // cudaErrorInvalidConfiguratio
 // packing of its arguments (see Launch) into as many bytes as its info says.
 int CheckLaunch(const Context& context, const Function& function, const LaunchShape& shape);
 int PackArguments(const Function& function, void* const* parameters, void* const* extra, uint8_t* out);
+
+// The record's of a launch of the function, whose id for the block shape is `kernel`, without its arguments.
+wire::LaunchBody BodyOf(const Function& function, const LaunchShape& shape, uint32_t kernel);
 
 // CUDA_LAUNCH_BLOCKING=1: every launch waits until its kernel is done, but for streams that never block. Set before the
 // first launch.

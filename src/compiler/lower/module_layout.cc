@@ -152,11 +152,14 @@ Status ModuleLayout::FillImage() {
 }
 
 void ModuleLayout::DescribeKernels() {
+  const bool launches_graphs =
+      std::ranges::any_of(module_->functions, [](const ptx::Function& f) { return f.name == "cudaGraphLaunch"; });
   for (uint32_t f = 0; f < module_->functions.size(); ++f) {
     const ptx::Function& function = module_->functions[f];
     index_.functions.push_back(function.name);
     if (!function.is_entry) continue;
     module::CompiledKernel info{lowering::DescribeKernel(*module_, f)};
+    info.may_launch_graphs = launches_graphs;
     info.const_bytes = static_cast<uint32_t>(std::min<uint64_t>(const_end_, ~0u));
     if (!info.error.empty()) {
       index_.log += fmt::format("{}: {}\n", function.name, info.error);

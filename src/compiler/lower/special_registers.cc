@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "compiler/contract/intrinsics.h"
+#include "guest/device_runtime.h"
 
 namespace tutti::compiler::lowering {
 namespace {
@@ -92,6 +93,12 @@ llvm::Value* LaneMask(Emitter& e, S special) {
   }
 }
 
+llvm::Value* CurrentGraph(Emitter& e) {
+  const auto function = static_cast<uint32_t>(guest::RuntimeFunction::kCurrentGraph);
+  llvm::Value* words = e.ir.CreatePtrToInt(e.RuntimeWords(), e.ir.getInt64Ty());
+  return e.Call("tutti.device_runtime", e.ir.getInt64Ty(), {e.ir.getInt32(function), words}, Effect::kMemory);
+}
+
 }  // namespace
 
 llvm::Value* ReadSpecialRegister(Emitter& e, S special) {
@@ -124,8 +131,7 @@ llvm::Value* ReadSpecialRegister(Emitter& e, S special) {
     case S::kClusterCtarank: return ClusterRank(e);
     case S::kClusterNctarank: return ClusterSize(e);
     case S::kIsExplicitCluster: return e.CallI32("tutti.explicit_cluster");
-    case S::kCurrentGraphExec:  // no kernel belongs to a graph of the device
-      return e.ir.getInt64(0);
+    case S::kCurrentGraphExec: return CurrentGraph(e);
     case S::kWarpSz: return e.ir.getInt32(32);
     default: return e.ir.getInt32(0);
   }

@@ -6,6 +6,7 @@
 
 #include "device/common/stream_order/operation.h"
 #include "device/cpu/children/child_order.h"
+#include "device/cpu/children/device_graph.h"
 #include "device/cpu/children/parameter_buffers.h"
 #include "device/cpu/kernel_instance.h"
 #include "device/cpu/schedule/task.h"
@@ -25,8 +26,27 @@ struct CpuOperation final : Operation {
   uint32_t open_buffers = 0;  // for parameters of launches that have not come
   uint32_t depth = 0;  // launches between it and the client's record
   bool blocks_over = false;  // but its children may not be
+  bool counted = false;  // among what its Part has pending
   ChildShape shape;  // of a child that is a grid
   HostHold hold;  // of a child's memory
+
+  // Graphs that kernels launch (cpu_space_graphs.cc).
+  enum class Role : uint8_t {
+    kPlain,
+    kGraphLaunch,  // a record: `graph` is to run
+    kEnvironmentEnd,  // a record: what the launches of `environment` have launched is to be over
+    kEnvironment,  // no work of its own: the children of one launch of a graph by the client, or their parent's
+    kRun,  // of a graph: its nodes and what they launch are its children
+    kNode,
+  };
+  Role role = Role::kPlain;
+  uint32_t environment = 0;  // of a record (wire::LaunchBody)
+  uint32_t node = 0;  // its number
+  uint32_t forgotten = 0;  // launches from it, an environment or a run, that it does not wait for
+  CpuOperation* end = nullptr;  // of the outer kEnvironment: the record that has ended it
+  std::shared_ptr<const DeviceGraph> graph;
+  std::unique_ptr<GraphRun> run;
+  std::shared_ptr<KernelInstance> kept;  // of a node: its client may unload the module
 };
 
 }  // namespace tutti::device::cpu

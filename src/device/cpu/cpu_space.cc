@@ -98,11 +98,13 @@ void CpuSpace::DropWork(uint32_t device) {
   parts_[device]->device->scheduler.Drop(&parts_[device]->share, &dropped);
   for (Task* task : dropped) EndTask(task->operation);
   DropAwaiting(parts_[device].get());
+  DropEnvironments(parts_[device].get());
   engine_.Drain(device);
   UnlockAndRunDeferred(&lock);
 }
 
 void CpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
+  BeginFamilies();
   if (errands_.empty() && !engine_.has_wakes() && !engine_.has_released()) return lock->unlock();
   const Errands errands = std::move(errands_);
   const Wakes wakes = engine_.TakeWakes();
@@ -221,6 +223,7 @@ void CpuSpace::FailLocked(uint32_t device, Fault fault) {
   part.device->scheduler.Drop(&part.share, &dropped);
   for (Task* task : dropped) EndTask(task->operation);
   DropAwaiting(&part);
+  DropEnvironments(&part);
   engine_.Drain(device);
 }
 

@@ -9,6 +9,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,6 +20,7 @@
 #include "cuda/types.h"
 #include "device/common/stream_order/stream_engine.h"
 #include "device/common/window_arena.h"
+#include "device/cpu/children/device_graph.h"
 #include "device/cpu/children/helper_thread.h"
 #include "device/cpu/children/parameter_buffers.h"
 #include "device/cpu/condition_table.h"
@@ -80,6 +83,10 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Status BeginConditional(uint32_t stream, uint64_t ticket, uint64_t condition, wire::ConditionalKind kind) override;
   Status BeginBody(uint32_t stream, uint64_t ticket, uint32_t number) override;
   Status EndConditional(uint32_t stream, uint64_t ticket, bool no_more) override;
+  Status UploadGraph(uint32_t device, uint64_t graph, std::vector<wire::GraphNode> nodes) override;
+  void DropGraph(uint64_t graph) override;
+  Status LaunchGraph(uint32_t stream, uint64_t ticket, uint64_t graph) override;
+  Status EndEnvironment(uint32_t stream, uint64_t ticket, uint32_t environment) override;
   Status HostCallDone(uint32_t stream, uint64_t token) override;
   Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) override;
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) override;
@@ -185,6 +192,24 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Part* PartOf(const Task& task) const;
   void EndBlocks(Part* part, CpuOperation* operation, ChildOrder::Ready* ready);
   void DropAwaiting(Part* part);
+  static const ModuleInstance& ModuleOf(const CpuOperation& child);
+
+  // Graphs that they launch (cpu_space_graphs.cc).
+  guest::RuntimeError LaunchGraphByKernel(Part* part, CpuOperation* from, const guest::RuntimeCall& call,
+                                          ChildOrder::Ready* ready);
+  CpuOperation* EnvironmentOf(Part* part, CpuOperation* from);
+  guest::RuntimeError MakeRun(Part* part, const CpuOperation& from, const std::shared_ptr<const DeviceGraph>& graph,
+                              std::unique_ptr<CpuOperation>* run);
+  guest::RuntimeError MakeNode(Part* part, const CpuOperation& from, const wire::GraphNode& work,
+                               std::unique_ptr<CpuOperation>* node);
+  void BeginRun(Part* part, CpuOperation* run, ChildOrder::Ready* ready);
+  static void BeginNodes(CpuOperation* run, std::vector<uint32_t> over, ChildOrder::Ready* ready);
+  static void RunOver(CpuOperation* run);
+  void BeginFamilies();
+  void BeginGraph(CpuOperation* record, ChildOrder::Ready* ready);
+  void EndEnvironment(Part* part, CpuOperation* inner, CpuOperation* record, ChildOrder::Ready* ready);
+  void DropEnvironments(Part* part);
+  Status SubmitGraphRecord(uint32_t stream, uint64_t ticket, const std::function<void(CpuOperation*, Stream*)>& fill);
   // Unlocks, then runs the deferred callbacks (Errands, Wakes) and releases what was waiting to be freed.
   void UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock);
 
@@ -204,6 +229,9 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   StreamEngine engine_;
   Errands errands_;
   uint64_t launched_ = 0;
+  std::unordered_map<uint64_t, std::shared_ptr<const DeviceGraph>> graphs_;  // by the client's numbers
+  std::map<std::pair<uint32_t, uint32_t>, CpuOperation*> environments_;  // the inner ones, by device and number
+  std::vector<CpuOperation*> begun_;  // records whose families are to begin before the lock is released
   HelperThread fetcher_;  // of the code of kernels that kernels launch
 };
 

@@ -130,6 +130,11 @@ wire::FillBody FillOf(const RuntimeCall& call) {
   return {.destination = w[0], .width = w[5], .height = w[6], .pitch = w[1], .value = w[4] & 0xff, .element_bytes = 1};
 }
 
+std::string LauncherOf(const CpuOperation& child) {
+  return child.kept != nullptr ? fmt::format("launch of the graph's kernel {}", *child.kept->name)
+                               : fmt::format("launch by the kernel {}", *child.parent->kernel->name);
+}
+
 }  // namespace
 
 CpuSpace::Part* CpuSpace::PartOf(const Task& task) const {
@@ -143,6 +148,11 @@ void CpuSpace::CallLaunching(Part* part, CpuOperation* from, RuntimeCall* call) 
   ChildOrder::Ready ready;
   if (part->error != 0) {
     call->error = RuntimeError::kLaunchFailure;
+  } else if (call->function == RuntimeFunction::kGraphLaunch) {
+    call->error = LaunchGraphByKernel(part, from, *call, &ready);
+    StartChildren(part, &ready);
+  } else if (from->role == CpuOperation::Role::kNode) {
+    call->error = RuntimeError::kNotSupported;  // as in CUDA: its kernels launch graphs alone
   } else {
     if (from->children == nullptr) from->children = std::make_unique<ChildOrder>(&part->pending);
     switch (call->function) {
@@ -291,6 +301,7 @@ RuntimeError CpuSpace::Place(CpuOperation* from, std::unique_ptr<CpuOperation> c
     if (in == nullptr) return RuntimeError::kInvalidResourceHandle;
   }
   ++PartOf(child->task)->pending;
+  child->counted = true;
   if (at_tail) {
     order.LaunchAtTail(child.release());
   } else {
@@ -336,7 +347,11 @@ RuntimeError CpuSpace::UseStream(Part* part, CpuOperation* from, RuntimeCall* ca
 void CpuSpace::StartChildren(Part* part, ChildOrder::Ready* ready) {
   for (size_t i = 0; i < ready->size(); ++i) {
     CpuOperation* const child = (*ready)[i];
-    if (!StartChild(part, child)) EndBlocks(part, child, ready);
+    if (child->run != nullptr) {
+      BeginRun(part, child, ready);
+    } else if (!StartChild(part, child)) {
+      EndBlocks(part, child, ready);
+    }
   }
   ready->clear();
 }
@@ -345,8 +360,10 @@ void CpuSpace::StartChildren(Part* part, ChildOrder::Ready* ready) {
 bool CpuSpace::StartChild(Part* part, CpuOperation* child) {
   if (part->error != 0) return false;
   if (child->task.is_kernel) {
-    const ModuleInstance& module = *child->parent->kernel->module;
-    KernelInstance* const kernel = modules_.FindPrepared(module, child->shape.kernel, child->shape.block);
+    const ModuleInstance& module = ModuleOf(*child);
+    KernelInstance* const kernel = child->kept != nullptr
+                                       ? child->kept.get()
+                                       : modules_.FindPrepared(module, child->shape.kernel, child->shape.block);
     if (kernel != nullptr && kernel->load_error) {
       const Error error = *std::exchange(kernel->load_error, std::nullopt);
       FailLocked(part->ordinal, {.status = error.code, .report = error.text});
@@ -363,6 +380,11 @@ bool CpuSpace::StartChild(Part* part, CpuOperation* child) {
     for (int i = 0; info.required_cluster[0] != 0 && i < 3; ++i)
       grid.cluster[i] = std::max(info.required_cluster[i], 1u);
     grid.explicit_cluster = info.required_cluster[0] != 0;
+    if (child->role == CpuOperation::Role::kNode) {
+      const wire::GraphNode& work = child->parent->run->graph->nodes[child->node].work;
+      std::copy_n(work.cluster, 3, grid.cluster);
+      grid.explicit_cluster = work.launch.cluster_packed != 0;
+    }
     if (const Status valid = CheckLaunch(grid, *kernel, part->ordinal); !valid) {
       FailLocked(part->ordinal, {.status = valid.error().code, .report = valid.error().text});
       return false;
@@ -373,10 +395,15 @@ bool CpuSpace::StartChild(Part* part, CpuOperation* child) {
   return true;
 }
 
+// Whose kernel it is: that of a node of a graph is its own, other children's is their parent's.
+const ModuleInstance& CpuSpace::ModuleOf(const CpuOperation& child) {
+  return *(child.kept != nullptr ? *child.kept : *child.parent->kernel).module;
+}
+
 void CpuSpace::AwaitCode(Part* part, CpuOperation* child) {
-  const ModuleInstance& module = *child->parent->kernel->module;
+  const ModuleInstance& module = ModuleOf(*child);
   const bool is_fetched = std::ranges::any_of(part->awaiting_code, [&](const CpuOperation* other) {
-    return SameCode(other->shape, child->shape) && other->parent->kernel->module->id == module.id;
+    return SameCode(other->shape, child->shape) && ModuleOf(*other).id == module.id;
   });
   part->awaiting_code.push_back(child);
   if (!is_fetched) FetchCode(part, module.id, child->shape);
@@ -393,14 +420,13 @@ void CpuSpace::FetchCode(Part* part, uint32_t module, const ChildShape& shape) {
     if (prepared && is_evicted()) LoadAgain(prepared->id);
     std::unique_lock lock(mutex_);
     const auto waits = std::ranges::stable_partition(part->awaiting_code, [&](const CpuOperation* child) {
-      return !SameCode(child->shape, shape) || child->parent->kernel->module->id != module;
+      return !SameCode(child->shape, shape) || ModuleOf(*child).id != module;
     });
     ChildOrder::Ready ready(waits.begin(), waits.end());
     part->awaiting_code.erase(waits.begin(), waits.end());
     if (!prepared && !ready.empty())
       FailLocked(part->ordinal, {.status = prepared.error().code,
-                                 .report = fmt::format("launch by the kernel {}: {}",
-                                                       *ready.front()->parent->kernel->name, prepared.error().text)});
+                                 .report = fmt::format("{}: {}", LauncherOf(*ready.front()), prepared.error().text)});
     StartChildren(part, &ready);
     UnlockAndRunDeferred(&lock);
   });
@@ -414,7 +440,7 @@ void CpuSpace::EndBlocks(Part* part, CpuOperation* operation, ChildOrder::Ready*
   operation->blocks_over = true;
   if (operation->open_buffers != 0) part->buffers.GiveAllOf(operation);
   operation->open_buffers = 0;
-  if (operation->parent != nullptr) --part->pending;
+  if (operation->counted) --part->pending;
   while (operation != nullptr && operation->blocks_over) {
     CpuOperation* const parent = operation->parent;
     if (operation->children != nullptr) {
@@ -427,9 +453,21 @@ void CpuSpace::EndBlocks(Part* part, CpuOperation* operation, ChildOrder::Ready*
       }
       operation->children.reset();
     }
-    if (parent == nullptr) return engine_.TaskDone(operation);
+    if (parent == nullptr) {
+      CpuOperation* record = operation;
+      if (operation->role == CpuOperation::Role::kEnvironment) {
+        record = operation->end;
+        delete operation;
+      }
+      return record != nullptr ? engine_.TaskDone(record) : void();
+    }
+    // What comes behind a node is launched before the node is over: until then its run is not.
+    if (operation->role == CpuOperation::Role::kNode && part->error == 0) BeginNodes(parent, {operation->node}, ready);
+    if (operation->run != nullptr) RunOver(operation);
     parent->children->Done(operation, ready);
     TaskOver(operation);
+    if (operation->kept != nullptr && operation->kept.use_count() == 1)
+      engine_.Release({.address = 0, .kept = std::move(operation->kept)});
     delete operation;
     operation = parent;
   }

@@ -126,6 +126,9 @@ void CpuSpace::Part::CallRuntime(const guest::KernelLaunch& launch, RuntimeCall*
       if (w[0] == 0 && w[1] != 0) call->error = RuntimeError::kMemoryAllocation;
       return;
     case RuntimeFunction::kFree: return heap.Release(w[0]);
+    case RuntimeFunction::kCurrentGraph:
+      call->address = from->role == CpuOperation::Role::kNode ? from->parent->run->graph->number : 0;
+      return;
     case RuntimeFunction::kGetErrorString: call->address = space->ErrorText(this, w[0], false); return;
     case RuntimeFunction::kGetErrorName: call->address = space->ErrorText(this, w[0], true); return;
     case RuntimeFunction::kDeviceGetAttribute:

@@ -64,6 +64,9 @@ void CpuSpace::PrepareTask(CpuOperation* operation, const Stream& stream) {
   operation->parent = nullptr;
   operation->depth = operation->open_buffers = 0;
   operation->blocks_over = false;
+  operation->role = CpuOperation::Role::kPlain;
+  operation->environment = 0;
+  operation->graph.reset();
   operation->task.share = &parts_[stream.device]->share;
   operation->task.urgency = stream.urgency;
   operation->task.context = stream.context;
@@ -166,6 +169,7 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
                                                          fmt::format("launch of unknown kernel {}", grid.kernel));
   if (valid) {
     operation->arguments.assign(grid.arguments.begin(), grid.arguments.end());
+    operation->environment = grid.environment;
     FillLaunch(operation, &part, kernel, grid);
   } else {
     operation->task.total_blocks = 0;
@@ -277,7 +281,12 @@ Status CpuSpace::HostCallDone(uint32_t stream, uint64_t token) {
 
 // The Space's lock is held.
 CpuSpace::Begun CpuSpace::Start(Operation* operation) {
-  Task& task = static_cast<CpuOperation*>(operation)->task;
+  auto* const record = static_cast<CpuOperation*>(operation);
+  Task& task = record->task;
+  if (record->role != CpuOperation::Role::kPlain) {
+    begun_.push_back(record);
+    return Begun::kRuns;
+  }
   if (task.total_blocks == 0) return Begun::kOver;
   if (task.is_kernel && task.kernel.cooperative) {
     // What %envreg1/2 point to: {u32 size, u32 barrier}, zero at the start.

@@ -212,6 +212,11 @@ KernelInstance* ModuleTable::Find(uint32_t kernel_id) const {
   return slot < slots_.size() && slots_[slot].id == kernel_id ? slots_[slot].kernel.get() : nullptr;
 }
 
+std::shared_ptr<KernelInstance> ModuleTable::Keep(uint32_t kernel_id) const {
+  std::lock_guard lock(mutex_);
+  return Lookup(kernel_id);
+}
+
 KernelInstance* ModuleTable::FindPrepared(const ModuleInstance& module, uint32_t kernel,
                                           const uint32_t block[3]) const {
   std::lock_guard lock(mutex_);

@@ -40,6 +40,9 @@ class ModuleTable {
   // Null if there is none. Valid until Unload's result is destroyed.
   KernelInstance* Find(uint32_t kernel_id) const;
 
+  // The same, which lives as long as the result.
+  std::shared_ptr<KernelInstance> Keep(uint32_t kernel_id) const;
+
   // The one that is prepared for this block shape, if one is. As Find.
   KernelInstance* FindPrepared(const ModuleInstance& module, uint32_t kernel, const uint32_t block[3]) const;
 

@@ -52,6 +52,7 @@ class ChildOrder {
   // All but the tail is over.
   bool empty() const { return unfinished_ == 0; }
 
+  size_t at_tail() const { return tail_.size(); }
   void LaunchAtTail(CpuOperation* task) { tail_.push_back(task); }
   // The grid and all else are over: what it has at its tail is launched. False if there is nothing.
   bool BeginTail(Ready* ready);
