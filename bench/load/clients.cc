@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "load/usage.h"
 
 namespace bench {
 namespace {
@@ -76,6 +77,7 @@ Clients::Clients(const std::vector<ClientSpec>& specs) {
     if (pid == 0) {
       setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", spec.percentage).c_str(), 1);
       setenv("CUDA_MPS_CLIENT_PRIORITY", spec.below_normal ? "1" : "0", 1);
+      if (spec.without_daemon) ForgetDaemon();
       if (spec.uid != 0) Become(spec.uid);
       dup2(in[0], 0);
       dup2(out[1], 1);

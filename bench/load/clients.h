@@ -13,6 +13,7 @@ struct ClientSpec {
   std::string arguments;                   // "hog 2 500 8"
   double percentage = 100;                 // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE
   bool below_normal = false;               // CUDA_MPS_CLIENT_PRIORITY=1
+  bool without_daemon = false;             // it has a server of its own (load/usage.h)
   uint32_t uid = 0;  // runs as this user, whose server is another one; 0: the caller's. Needs root (MayBeOthers)
 };
 
