@@ -7,7 +7,7 @@
 
 namespace tutti::device {
 
-inline constexpr uint32_t kMaxSms = 256;
+inline constexpr uint32_t kMaxSms = 512;
 using SmSet = std::bitset<kMaxSms>;
 
 // The part of what is wanted of the SMs `other` that falls to `region`: those of `other` are as good as each other.

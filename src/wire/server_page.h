@@ -19,7 +19,7 @@ struct ServerPage {
     std::atomic<uint32_t> weight;
     std::atomic<uint32_t> sms;      // of late, on average
     std::atomic<uint32_t> sms_now;
-    std::atomic<uint64_t> region[4];  // a bit for each SM
+    std::atomic<uint64_t> region[8];  // a bit for each SM
   };
   struct alignas(64) Device {
     uint8_t uuid[16];

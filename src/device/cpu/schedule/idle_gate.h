@@ -81,6 +81,13 @@ class BasicIdleGate {
   // caller may take any work.
   Woken Sleep(uint32_t seen, uint64_t until_ns, bool takes_all);
 
+  // Sleep in two steps, for one driver of several workers that waits for all of them (testing/many_sms.h): false if the
+  // worker is to look again at once; else it sleeps until it gets up, by a post or by itself.
+  bool LieDown(uint32_t seen, bool takes_all);
+  void GetUp(bool by_post);
+  // Sleepers that are being woken.
+  uint32_t owed() const { return static_cast<uint32_t>(tokens_.load(std::memory_order_seq_cst) / kOwed); }
+
   // Spinning workers watch the epoch themselves and need no wake-up.
   Atomic<uint32_t> spinners{0};
 
@@ -91,7 +98,6 @@ class BasicIdleGate {
   bool BecomeSleeper(uint32_t seen, bool takes_all);
   bool ClaimSleeper(uint64_t turn_into);
   bool TakePost();
-  void GetUp(bool by_post);
 
   Files files_;
   Atomic<uint32_t> epoch_{0};
@@ -151,6 +157,14 @@ void BasicIdleGate<Files>::GetUp(bool by_post) {
     if (ClaimSleeper(0)) return;
     if (!by_post && TakePost()) return;
   }
+}
+
+template <typename Files>
+bool BasicIdleGate<Files>::LieDown(uint32_t seen, bool takes_all) {
+  if (!BecomeSleeper(seen, takes_all)) return false;
+  if (epoch() == seen) return true;
+  GetUp(false);
+  return false;
 }
 
 template <typename Files>

@@ -39,8 +39,9 @@ constexpr uint64_t kLongNs = 100'000;  // a record in a ring should not have to 
 
 }  // namespace
 
-Scheduler::Scheduler(const Size& size, Ticker* ticker, BlockPool* pool, Clock clock)
+Scheduler::Scheduler(const Size& size, LookTimer* ticker, BlockPool* pool, Clock clock, LockWatcher* watcher)
     : clock_(clock),
+      mutex_(watcher),
       policy_(NewPolicy(Policy::kShare)),
       sm_states_(size.sms),
       cores_(size.cores),

@@ -22,6 +22,7 @@
 #include "device/cpu/schedule/errands.h"
 #include "device/cpu/schedule/idle_gate.h"
 #include "device/cpu/schedule/policy.h"
+#include "device/cpu/schedule/scheduler_lock.h"
 #include "device/cpu/schedule/ticker.h"
 #include "guest/exec/guest_thread.h"
 
@@ -84,7 +85,9 @@ class Scheduler {
     uint32_t cores = kMaxSms;  // that run the SMs: SMs beyond do not spin
   };
   using Clock = uint64_t (*)();
-  Scheduler(const Size& size, Ticker* ticker, BlockPool* pool, Clock clock = &NowNs);
+  // With a clock, a timer and SMs of a driver's own (IdleGate::LieDown) it runs in simulated time, without threads
+  // (testing/many_sms.h).
+  Scheduler(const Size& size, LookTimer* ticker, BlockPool* pool, Clock clock = &NowNs, LockWatcher* watcher = nullptr);
 
   IdleGate& gate() { return gate_; }
   // Some work is not for every SM.
@@ -213,8 +216,8 @@ class Scheduler {
   void AbandonRunning(const SpaceShare* share);
 
   const Clock clock_;
-  std::mutex mutex_;
-  std::condition_variable quiet_;
+  SchedulerLock mutex_;
+  std::condition_variable_any quiet_;
   std::unique_ptr<SchedulingPolicy> policy_;
   std::vector<SpaceShare*> shares_;
   std::vector<Throttled> throttled_;
@@ -237,7 +240,7 @@ class Scheduler {
   uint64_t adjusted_at_ns_ = 0;
   std::atomic<uint32_t> restricted_{0};  // shares that may not use all SMs; likewise
   IdleGate gate_;
-  Ticker* const ticker_;
+  LookTimer* const ticker_;
   BlockPool* const pool_;
 };
 

@@ -17,6 +17,19 @@
 
 namespace tutti::device::cpu {
 
+// Whom a scheduler asks to be looked at (Scheduler::Tick). Thread-safe.
+class LookTimer {
+ public:
+  // There will be a look at `at_ns`, or up to kMostLateNs later; kNever asks for none.
+  virtual void Arm(uint64_t at_ns) = 0;
+
+  static constexpr uint64_t kLeastPauseNs = 100'000;  // between two looks
+  static constexpr uint64_t kMostLateNs = 200'000;  // rather than a wake-up per change
+
+ protected:
+  ~LookTimer() = default;
+};
+
 // The operating system under a Ticker; simulated in tests.
 struct TickerSystem {
   template <typename T>
@@ -30,11 +43,8 @@ struct TickerSystem {
 };
 
 template <typename System>
-class BasicTicker {
+class BasicTicker final : public LookTimer {
  public:
-  static constexpr uint64_t kLeastPauseNs = 100'000;  // between two looks
-  static constexpr uint64_t kMostLateNs = 200'000;  // rather than a wake-up per change
-
   // `tick(now_ns)` runs on the ticker's thread; it returns when to look again, or kNever.
   explicit BasicTicker(std::function<uint64_t(uint64_t)> tick)
       : tick_(std::move(tick)), thread_(System::StartThread([this] { Loop(); })) {}
@@ -42,8 +52,8 @@ class BasicTicker {
   // Returns when its thread has ended. Once.
   void Stop();
 
-  // There will be a look at `at_ns`, or up to kMostLateNs later. One load if that holds already.
-  void Arm(uint64_t at_ns) {
+  // One load if there will be a look by then already.
+  void Arm(uint64_t at_ns) override {
     if (at_ns < kNever - kMostLateNs && at_ns + kMostLateNs < look_at_ns_.load(std::memory_order_seq_cst))
       ArmSlow(at_ns);
   }
