@@ -118,6 +118,9 @@ struct Limits {
   MemoryGroups memory_groups;  // whose limits hold as well; fixed when the Space is made
   int32_t priority = 0;  // 0 normal, 1 below normal
   std::vector<wire::SmRange> sm_ranges;  // of its partition; a device that is not named: all of its SMs
+  // Where Spaces are to share a fault domain, with nothing that keeps their kernels from each other's memory: those
+  // that may, by a name. "": it shares none. Fixed when the Space is made.
+  std::string sharers;
   uint64_t kernel_ns = 0;  // time limit of a kernel on the device; 0: none
   bool small_window = false;  // where there are some (Backend::large_spaces); fixed when the Space is made
 };

@@ -27,10 +27,12 @@ struct FakeDriver {
   std::vector<std::string> calls;
   std::map<const void*, std::string> at;  // event -> the stream's calls before it was recorded
   bool reached = true;  // whether events are
+  CUresult context = CUDA_SUCCESS;  // what a kernel has done to it
   CUresult copies = CUDA_SUCCESS;
   uintptr_t last = 0;
 };
 FakeDriver* driver = nullptr;
+constexpr size_t kMostOfLimit = 10'000;
 
 template <typename Handle>
 CUresult Make(Handle* out) {
@@ -55,7 +57,14 @@ Vendor MakeVendor() {
     driver->calls.push_back("wait for " + Name(event) + " in " + Name(stream));
     return CUDA_SUCCESS;
   };
-  vendor.cuEventQuery = [](CUevent) -> CUresult { return driver->reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY; };
+  vendor.cuEventQuery = [](CUevent) -> CUresult {
+    return driver->context != CUDA_SUCCESS ? driver->context : driver->reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  };
+  vendor.cuEventDestroy_v2 = [](CUevent) -> CUresult { return CUDA_SUCCESS; };
+  vendor.cuCtxSetLimit = [](CUlimit limit, size_t bytes) -> CUresult {
+    driver->calls.push_back("limit " + std::to_string(limit) + " is " + std::to_string(bytes));
+    return bytes > kMostOfLimit ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  };
   vendor.cuMemcpyAsync = [](CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) -> CUresult {
     driver->calls.push_back("copy " + std::to_string(bytes) + " from " + std::to_string(from) + " to " +
                             std::to_string(to) + " in " + Name(stream));
@@ -218,6 +227,76 @@ TEST_F(SubmitterTest, ElementsOfEightBytesAreFilledByHalves) {
   ASSERT_GE(driver_.calls.size(), 2u);
   EXPECT_EQ(driver_.calls[0], "fill 800 pitch 8 with 3 1x5");
   EXPECT_EQ(driver_.calls[1], "fill 804 pitch 8 with 7 1x5");
+}
+
+// --- places that share the context
+
+class ContextTest : public testing::Test {
+ protected:
+  struct Place {
+    explicit Place(ContextTest* test) : test_(test) { test->context_.Add(exchange.get()); }
+    ~Place() { test_->context_.Remove(exchange.get()); }
+    Place(const Place&) = delete;
+
+    ContextTest* const test_;
+    const std::unique_ptr<Exchange> exchange{new Exchange()};
+    DispatchWriter writer{exchange.get()};
+    Submitter submitter{test_->vendor_, &test_->modules_, exchange.get(), test_->bell_.get(), &test_->context_};
+  };
+  ContextTest() { driver = &driver_; }
+  ~ContextTest() override { driver = nullptr; }
+
+  static void Copy(Place& place) {
+    place.writer.Add({.kind = DispatchKind::kOpenStream, .stream = 0}, OpenStreamDispatch{});
+    place.writer.Add({.kind = DispatchKind::kCopy, .stream = 0, .sequence = 1},
+                     CopyDispatch{.destination = 200, .source = 100, .row_bytes = 8, .rows = 1, .planes = 1});
+    place.writer.Publish();
+    place.submitter.Step();
+  }
+
+  FakeDriver driver_;
+  const os::Fd bell_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  const Vendor vendor_ = MakeVendor();
+  Modules modules_{vendor_};
+  Context context_{vendor_};
+};
+
+TEST_F(ContextTest, ACallThatIsRefusedIsItsPlacesFailureAlone) {
+  Place one(this), two(this);
+  driver_.copies = CUDA_ERROR_INVALID_VALUE;
+  Copy(one);
+  EXPECT_EQ(one.exchange->failure.load(), CUDA_ERROR_INVALID_VALUE);
+  driver_.copies = CUDA_SUCCESS;
+  Copy(two);
+  EXPECT_EQ(two.exchange->streams[0].done.load(), 1u);
+  EXPECT_FALSE(two.submitter.failed());
+}
+
+TEST_F(ContextTest, AContextThatIsLostIsTheFailureOfAllPlacesAndWakesThem) {
+  Place one(this), two(this);
+  driver_.copies = driver_.context = CUDA_ERROR_ILLEGAL_ADDRESS;
+  const uint32_t bell = two.exchange->bell;
+  Copy(one);
+  EXPECT_NE(two.exchange->bell, bell);
+  two.submitter.Step();
+  for (const Place* place : {&one, &two}) {
+    EXPECT_EQ(place->exchange->failure.load(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_THAT(std::string(place->exchange->failure_text), HasSubstr("cuMemcpyAsync"));
+  }
+}
+
+TEST_F(ContextTest, ALimitIsTheLargestThatAPlaceHasAskedFor) {
+  Place one(this);
+  {
+    Place two(this);
+    EXPECT_TRUE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 2000));
+    EXPECT_TRUE(context_.SetLimit(two.exchange.get(), CU_LIMIT_STACK_SIZE, 4000));
+    EXPECT_TRUE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 1000));
+    EXPECT_FALSE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, kMostOfLimit + 1));
+  }
+  EXPECT_THAT(driver_.calls, ElementsAre("limit 0 is 2000", "limit 0 is 4000", "limit 0 is 4000", "limit 0 is 10001",
+                                         "limit 0 is 1000"))
+      << "what was refused is forgotten, and so is who has gone";
 }
 
 // --- the ring

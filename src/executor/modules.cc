@@ -39,8 +39,10 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, std::span<const ui
     return std::unexpected(info.error());
   }
   std::lock_guard lock(mutex_);
-  if (!modules_.emplace(number, std::move(module)).second)
+  if (!modules_.emplace(number, module).second) {
+    vendor_.cuModuleUnload(module.handle);
     return Fail(CUDA_ERROR_INVALID_HANDLE, "a module's number twice");
+  }
   return Loaded{.info = std::move(*info), .log = info_log};
 }
 
@@ -122,6 +124,17 @@ Status Modules::Unload(uint32_t number) {
   const CUmodule handle = found->second.handle;
   modules_.erase(found);
   return vendor_.Check(vendor_.cuModuleUnload(handle), "cuModuleUnload");
+}
+
+Status Modules::UnloadAll() {
+  std::lock_guard lock(mutex_);
+  Status unloaded;
+  for (const auto& [number, module] : modules_) {
+    const Status status = vendor_.Check(vendor_.cuModuleUnload(module.handle), "cuModuleUnload");
+    if (unloaded && !status) unloaded = status;
+  }
+  modules_.clear();
+  return unloaded;
 }
 
 // The client has checked that its program allowed as much.

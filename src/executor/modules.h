@@ -28,6 +28,7 @@ class Modules {
   // An error's text is the log of the vendor's compiler, if it has written one.
   Result<Loaded> Load(uint32_t number, std::span<const uint8_t> image);
   Status Unload(uint32_t number);
+  Status UnloadAll();
   Result<uint32_t> BlocksPerSm(uint32_t number, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
 
   // Whether one that has been loaded prints.

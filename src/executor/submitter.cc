@@ -29,17 +29,23 @@ tutti::Result<Body> BodyOf(std::span<const uint8_t> rest) {
 
 }  // namespace
 
-Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, TextCapture* texts)
+Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, Context* context,
+                     TextCapture* texts)
     : vendor_(vendor),
       modules_(modules),
       exchange_(exchange),
       bell_(bell),
+      context_(context),
       texts_(texts),
       reader_(exchange),
       streams_(kMostStreams) {}
 
 bool Submitter::Step() {
   if (failed_) return false;
+  if (context_ != nullptr && context_->lost()) {
+    FailAll(context_->failure());
+    return true;
+  }
   uint32_t taken = 0;
   for (; taken < kBurst; ++taken) {
     const auto record = reader_.Next();
@@ -264,7 +270,7 @@ tutti::Result<bool> Submitter::Harvest() {
       const Mark mark = stream.marks.front();
       const CUresult status = vendor_.cuEventQuery(mark.event);
       if (status == CUDA_ERROR_NOT_READY) break;
-      HandOnTexts(mark.event);
+      HandOnTextsOf(mark.event);
       TUTTI_TRY(vendor_.Check(status, "a kernel, copy or fill of the program"));
       exchange_->streams[number].done.store(mark.sequence, std::memory_order_seq_cst);
       events_.push_back(mark.event);
@@ -279,15 +285,23 @@ tutti::Result<bool> Submitter::Harvest() {
 }
 
 // A driver prints what kernels have printed when its process waits for something: here, for what is over.
-void Submitter::HandOnTexts(CUevent behind) {
+void Submitter::HandOnTextsOf(CUevent behind) {
   if (texts_ == nullptr || !modules_->prints()) return;
   vendor_.cuEventSynchronize(behind);
-  texts_->HandOn(exchange_, [this] { WakeServer(); });
+  HandOnTexts();
+}
+
+void Submitter::HandOnTexts() {
+  texts_->HandOn(exchange_, [this] {
+    WakeServer();
+    return !stop_.load(std::memory_order_relaxed);
+  });
 }
 
 void Submitter::FailAll(const Error& error) {
   failed_ = true;
-  if (texts_ != nullptr) texts_->HandOn(exchange_, [this] { WakeServer(); });
+  if (texts_ != nullptr && (context_ == nullptr || context_->IsAlone(exchange_) || modules_->prints())) HandOnTexts();
+  if (context_ != nullptr) context_->NoteFailure(error);
   const size_t bytes = std::min<size_t>(error.text.size(), kFailureTextBytes - 1);
   std::memcpy(exchange_->failure_text, error.text.data(), bytes);
   exchange_->failure_text[bytes] = '\0';
@@ -301,7 +315,7 @@ void Submitter::WakeServer() const {
 
 void Submitter::Run() {
   uint64_t active_ns = NowNs();
-  while (!failed_) {
+  while (!failed_ && !stop_.load(std::memory_order_relaxed)) {
     if (Step()) {
       active_ns = NowNs();
       continue;
@@ -315,13 +329,38 @@ void Submitter::Run() {
   }
 }
 
+void Submitter::Stop() {
+  stop_.store(true, std::memory_order_seq_cst);
+  exchange_->bell.fetch_add(1, std::memory_order_seq_cst);
+  os::FutexWake(&exchange_->bell);
+}
+
+// A stream that has failed is given back all the same.
+Status Submitter::Close() {
+  Status closed;
+  const auto note = [&](const Status& status) {
+    if (closed && !status) closed = status;
+  };
+  for (Stream& stream : streams_) {
+    if (stream.handle == nullptr) continue;
+    note(vendor_.Check(vendor_.cuStreamSynchronize(stream.handle), "cuStreamSynchronize"));
+    note(vendor_.Check(vendor_.cuStreamDestroy_v2(stream.handle), "cuStreamDestroy"));
+    for (const Mark& mark : stream.marks) events_.push_back(mark.event);
+    stream = {};
+  }
+  if (texts_ != nullptr && modules_->prints()) HandOnTexts();  // which would be another one's
+  for (const CUevent event : events_) note(vendor_.Check(vendor_.cuEventDestroy_v2(event), "cuEventDestroy"));
+  events_.clear();
+  return closed;
+}
+
 // While something runs, a part of how long it has run already: what that adds to a kernel stays small.
 void Submitter::Sleep(uint64_t quiet_ns) {
   constexpr uint64_t kPart = 16;
   const uint64_t limit_ns = busy_.empty() ? kIdleSleepNs : std::clamp(quiet_ns / kPart, kLeastSleepNs, kMostSleepNs);
   const uint32_t bell = exchange_->bell.load(std::memory_order_seq_cst);
   exchange_->executor_sleeps.store(1, std::memory_order_seq_cst);
-  if (!reader_.HasNext()) os::FutexWait(&exchange_->bell, bell, limit_ns);
+  if (!reader_.HasNext() && !stop_.load(std::memory_order_seq_cst)) os::FutexWait(&exchange_->bell, bell, limit_ns);
   exchange_->executor_sleeps.store(0, std::memory_order_seq_cst);
 }
 

@@ -2,15 +2,17 @@
 // events that it records behind each burst, what is done.
 //
 // The first record that fails, or the first failure of the context, ends it all: it is written as the failure, and
-// nothing more is given to the driver.
+// nothing more is given to the driver. Other places of the executor go on, unless the context is lost with it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <span>
 #include <vector>
 
 #include "base/error.h"
+#include "executor/context.h"
 #include "executor/modules.h"
 #include "executor/protocol/dispatch_queue.h"
 #include "executor/text_capture.h"
@@ -18,16 +20,22 @@
 
 namespace tutti::executor {
 
-// Of one thread, in which the context is current.
+// Of one thread, in which the context is current, but for Stop.
 class Submitter {
  public:
-  // `bell`: the server's eventfd. `texts`: null: what kernels print stays where it is.
-  Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, TextCapture* texts = nullptr);
+  // `bell`: the server's eventfd. `context`: null: there is one place only. `texts`: null: what kernels print stays
+  // where it is.
+  Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, Context* context = nullptr,
+            TextCapture* texts = nullptr);
 
   // Takes a burst of records, and looks what is done. True if something was, either way.
   bool Step();
-  // Steps, and sleeps where there is nothing to do, until a failure.
+  // Steps, and sleeps where there is nothing to do, until a failure, or until it is stopped.
   void Run();
+  // The server has gone: Run returns soon, unless it waits in the driver. On any thread.
+  void Stop();
+  // Waits for all that the driver has been given, and gives the streams back. After Run.
+  Status Close();
 
   bool failed() const { return failed_; }
 
@@ -55,8 +63,9 @@ class Submitter {
   Status PutMark(Stream& stream);
   Result<bool> Harvest();
   Result<cuda::CUevent> TakeEvent();
-  void HandOnTexts(cuda::CUevent behind);
+  void HandOnTextsOf(cuda::CUevent behind);
   void FailAll(const Error& error);
+  void HandOnTexts();
   void WakeServer() const;
   void Sleep(uint64_t quiet_ns);
 
@@ -64,12 +73,14 @@ class Submitter {
   Modules* const modules_;
   Exchange* const exchange_;
   const int bell_;
+  Context* const context_;
   TextCapture* const texts_;
   DispatchReader reader_;
   std::vector<Stream> streams_;
   std::vector<uint32_t> busy_;  // streams with something that is not done
   std::vector<cuda::CUevent> events_;  // free ones
   bool failed_ = false;
+  std::atomic<bool> stop_{false};
 };
 
 }  // namespace tutti::executor

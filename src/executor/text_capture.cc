@@ -35,13 +35,14 @@ Result<TextCapture> TextCapture::Start() {
   return TextCapture(std::move(messages), std::move(output), std::move(error));
 }
 
-void TextCapture::HandOn(Exchange* exchange, const std::function<void()>& wake) {
+void TextCapture::HandOn(Exchange* exchange, const std::function<bool()>& wake) {
+  std::lock_guard lock(*mutex_);
   std::fflush(stdout);
   HandOn(&output_, &exchange->printed, wake);
   HandOn(&error_, &exchange->failed, wake);
 }
 
-void TextCapture::HandOn(Caught* caught, TextRing* ring, const std::function<void()>& wake) {
+void TextCapture::HandOn(Caught* caught, TextRing* ring, const std::function<bool()>& wake) {
   struct stat now{};
   if (fstat(caught->file.get(), &now) != 0) return;
   const auto end = static_cast<uint64_t>(now.st_size);
@@ -51,7 +52,7 @@ void TextCapture::HandOn(Caught* caught, TextRing* ring, const std::function<voi
     const uint64_t produced = ring->produced.load(std::memory_order_relaxed);
     const uint64_t room = kTextBytes - (produced - ring->consumed.load(std::memory_order_acquire));
     if (room == 0) {
-      wake();
+      if (!wake()) break;
       usleep(kPauseUs);
       continue;
     }
@@ -63,6 +64,7 @@ void TextCapture::HandOn(Caught* caught, TextRing* ring, const std::function<voi
     ring->produced.store(produced + static_cast<uint64_t>(got), std::memory_order_release);
     caught->handed_on += static_cast<uint64_t>(got);
   }
+  caught->handed_on = end;
   // It may grow meanwhile, so its memory is given back, not its length.
   fallocate(caught->file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(end));
 }

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <utility>
+#include <vector>
 
 #include "base/checked.h"
 #include "os/memory.h"
@@ -27,8 +28,10 @@ tutti::Result<uint64_t> Window::Open(os::Fd host_file, uint64_t host_bytes, uint
     return Fail(CUDA_ERROR_INVALID_VALUE, "a window that cannot be");
   host_bytes_ = host_bytes;
   device_bytes_ = device_bytes;
-  TUTTI_TRY(vendor_.Check(vendor_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0),
-                          "cuStreamCreateWithPriority"));
+  if (stream_ == nullptr) {  // one may be asked for in vain
+    TUTTI_TRY(vendor_.Check(vendor_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0),
+                            "cuStreamCreateWithPriority"));
+  }
   // Our own driver reaches the host part by a mapping of the file at reserved addresses, others as registered memory of
   // this process, which lies where nothing is reserved.
   const uint64_t reserved_host = vendor_.ours ? host_bytes : 0;
@@ -37,14 +40,25 @@ tutti::Result<uint64_t> Window::Open(os::Fd host_file, uint64_t host_bytes, uint
                                                       wish == 0 ? 0 : wish + host_bytes - reserved_host, 0),
                           fmt::format("cuMemAddressReserve of {} bytes", reserved_host + device_bytes)));
   base_ = reserved + reserved_host - host_bytes;
+  reserved_ = reserved;
+  reserved_bytes_ = reserved_host + device_bytes;
   TUTTI_TRY(vendor_.ours ? OpenHostInReserved(host_file) : OpenHostBelow(host_file));
   return base_;
+}
+
+tutti::Result<uint64_t> Window::FindAddresses(uint64_t bytes, uint64_t wish) const {
+  CUdeviceptr found = 0;
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemAddressReserve(&found, bytes, kGranularity, wish, 0),
+                          fmt::format("cuMemAddressReserve of {} bytes", bytes)));
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemAddressFree(found, bytes), "cuMemAddressFree"));
+  return found;
 }
 
 Status Window::OpenHostInReserved(const os::Fd& host_file) {
   TUTTI_ASSIGN(const CUmemGenericAllocationHandle memory, Import(host_file.get()));
   const Status shown = Show(base_, host_bytes_, memory, true);
   vendor_.cuMemRelease(memory);  // the mapping holds it
+  host_is_mapped_ = shown.has_value();
   return shown;
 }
 
@@ -52,7 +66,8 @@ Status Window::OpenHostBelow(const os::Fd& host_file) {
   void* const wanted = reinterpret_cast<void*>(base_);
   void* const got = mmap(wanted, host_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE,
                          host_file.get(), 0);
-  if (got == wanted) return {};
+  host_is_mapped_ = got == wanted;
+  if (host_is_mapped_) return {};
   return FailErrno(fmt::format("the window's host part at {:#x}", base_), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
@@ -62,6 +77,7 @@ Status Window::AttachHost(uint64_t address, uint64_t bytes) {
   if (vendor_.ours) return {};
   void* const at = reinterpret_cast<void*>(address);
   TUTTI_TRY(vendor_.Check(vendor_.cuMemHostRegister_v2(at, bytes, kPortableAndMapped), "cuMemHostRegister"));
+  attached_.push_back(address);
   CUdeviceptr seen = 0;
   TUTTI_TRY(vendor_.Check(vendor_.cuMemHostGetDevicePointer_v2(&seen, at, 0), "cuMemHostGetDevicePointer"));
   if (seen == address) return {};
@@ -96,7 +112,7 @@ tutti::Result<CUmemGenericAllocationHandle> Window::Import(int descriptor) const
 
 // Our own driver exports memory to clients of the same server only, but imports files of its program.
 tutti::Result<Window::Memory> Window::Create(uint64_t bytes, bool shareable) const {
-  Memory memory;
+  Memory memory{.bytes = bytes, .handle = 0, .file = {}};
   if (vendor_.ours && shareable) {
     TUTTI_ASSIGN(memory.file, os::CreateMemory("tutti-slab", bytes));
     TUTTI_ASSIGN(memory.handle, Import(memory.file.get()));
@@ -127,25 +143,22 @@ Status Window::MapSlab(uint64_t address, uint64_t bytes, bool shareable) {
     mapped = Clear(address, bytes);
     if (!mapped) vendor_.cuMemUnmap(address, bytes);
   }
-  if (mapped && shareable) {
-    shareable_.insert_or_assign(address, std::move(memory));
-  } else {
-    vendor_.cuMemRelease(memory.handle);  // the mapping holds it
-  }
+  if (!mapped || !shareable) vendor_.cuMemRelease(std::exchange(memory.handle, 0));
+  if (mapped) mapped_.insert_or_assign(address, std::move(memory));
   return mapped;
 }
 
 Status Window::UnmapSlab(uint64_t address, uint64_t bytes) {
   if (!IsWhole(address, bytes)) return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
   TUTTI_TRY(vendor_.Check(vendor_.cuMemUnmap(address, bytes), "cuMemUnmap"));
-  const auto memory = shareable_.extract(address);
-  if (!memory) return {};
+  const auto memory = mapped_.extract(address);
+  if (!memory || memory.mapped().handle == 0) return {};
   return vendor_.Check(vendor_.cuMemRelease(memory.mapped().handle), "cuMemRelease");
 }
 
 tutti::Result<os::Fd> Window::ExportSlab(uint64_t address) {
-  const auto found = shareable_.find(address);
-  if (found == shareable_.end())
+  const auto found = mapped_.find(address);
+  if (found == mapped_.end() || found->second.handle == 0)
     return Fail(CUDA_ERROR_INVALID_VALUE, fmt::format("no memory that can be shared is mapped at {:#x}", address));
   int descriptor = -1;
   if (const os::Fd& file = found->second.file; file) {
@@ -164,6 +177,7 @@ Status Window::MapMemory(uint64_t address, uint64_t bytes, const os::Fd& memory,
   TUTTI_ASSIGN(const CUmemGenericAllocationHandle handle, Import(memory.get()));
   const Status shown = Show(address, bytes, handle, writable);
   vendor_.cuMemRelease(handle);  // the mapping holds it
+  if (shown) mapped_.insert_or_assign(address, Memory{.bytes = bytes, .handle = 0, .file = {}});
   return shown;
 }
 
@@ -176,6 +190,31 @@ Status Window::Clear(uint64_t address, uint64_t bytes) {
   if (!InDevicePart(address, bytes)) return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
   TUTTI_TRY(vendor_.Check(vendor_.cuMemsetD8Async(address, 0, bytes, stream_), "cuMemsetD8Async"));
   return vendor_.Check(vendor_.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+}
+
+Status Window::Close() {
+  Status closed;
+  const auto note = [&](const Status& status) {
+    if (closed && !status) closed = status;
+  };
+  while (!mapped_.empty()) {
+    const uint64_t address = mapped_.begin()->first;
+    note(UnmapSlab(address, mapped_.begin()->second.bytes));
+    mapped_.erase(address);
+  }
+  for (const uint64_t address : std::exchange(attached_, {}))
+    note(vendor_.Check(vendor_.cuMemHostUnregister(reinterpret_cast<void*>(address)), "cuMemHostUnregister"));
+  if (std::exchange(host_is_mapped_, false)) {
+    if (vendor_.ours)
+      note(vendor_.Check(vendor_.cuMemUnmap(base_, host_bytes_), "cuMemUnmap"));
+    else
+      munmap(reinterpret_cast<void*>(base_), host_bytes_);
+  }
+  if (reserved_ != 0)
+    note(vendor_.Check(vendor_.cuMemAddressFree(std::exchange(reserved_, 0), reserved_bytes_), "cuMemAddressFree"));
+  if (stream_ != nullptr)
+    note(vendor_.Check(vendor_.cuStreamDestroy_v2(std::exchange(stream_, nullptr)), "cuStreamDestroy"));
+  return closed;
 }
 
 tutti::Result<uint64_t> Window::ReadWord(uint64_t address, uint64_t bytes) {

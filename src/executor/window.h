@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "base/error.h"
 #include "executor/vendor.h"
@@ -17,8 +18,10 @@ class Window {
   // The context is current.
   Window(const Vendor& vendor, cuda::CUdevice device) : vendor_(vendor), device_(device) {}
 
-  // Returns its base: at `wish`, or where the driver puts it.
+  // Returns its base: at `wish`, or where the driver puts it. In an executor each has addresses of its own.
   Result<uint64_t> Open(os::Fd host_file, uint64_t host_bytes, uint64_t device_bytes, uint64_t wish);
+  // Where the driver has room for so many addresses in a row, at `wish` or elsewhere. Reserves nothing.
+  Result<uint64_t> FindAddresses(uint64_t bytes, uint64_t wish) const;
   // Makes the device reach a range of the host part, once for each.
   Status AttachHost(uint64_t address, uint64_t bytes);
 
@@ -31,11 +34,14 @@ class Window {
   Status MapMemory(uint64_t address, uint64_t bytes, const os::Fd& memory, bool writable);
   Status SetAccess(uint64_t address, uint64_t bytes, bool writable);
   Status Clear(uint64_t address, uint64_t bytes);
+  // Gives everything back, when nothing uses it any more. Goes on after what fails, and returns the first of that.
+  Status Close();
   Result<uint64_t> ReadWord(uint64_t address, uint64_t bytes);
 
  private:
   struct Memory {
-    cuda::CUmemGenericAllocationHandle handle = 0;
+    uint64_t bytes = 0;
+    cuda::CUmemGenericAllocationHandle handle = 0;  // 0: the mapping holds it
     os::Fd file;  // that it is in, if the driver is ours
   };
   Result<Memory> Create(uint64_t bytes, bool shareable) const;
@@ -53,7 +59,10 @@ class Window {
   uint64_t host_bytes_ = 0;
   uint64_t device_bytes_ = 0;
   cuda::CUstream stream_ = nullptr;  // for clearing
-  std::map<uint64_t, Memory> shareable_;  // by the address of the slab
+  uint64_t reserved_ = 0, reserved_bytes_ = 0;  // by the driver
+  bool host_is_mapped_ = false;
+  std::vector<uint64_t> attached_;  // ranges of the host part that are registered
+  std::map<uint64_t, Memory> mapped_;  // in the device part, by address
 };
 
 }  // namespace tutti::executor

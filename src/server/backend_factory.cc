@@ -43,6 +43,7 @@ Result<std::shared_ptr<os::Spawner>> StartSpawner(std::string_view device) {
 }
 
 Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared,
+                                                       device::gpu::Isolation isolation,
                                                        std::shared_ptr<os::Spawner> spawner) {
   if (name == "null") return device::null::CreateNullBackend();
   if (name == "cpu") {
@@ -58,6 +59,7 @@ Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bo
   if (name == "cuda") {
     TUTTI_ASSIGN(device::gpu::GpuSettings settings, device::gpu::GpuSettings::FromEnvironment());
     if (shared) settings.client_host_bytes = settings.host_bytes / 2;
+    if (shared) settings.isolation = isolation;
     return device::gpu::CreateGpuBackend(settings, std::move(spawner));
   }
   return Fail(fmt::format("this build has no device \"{}\"", name));

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "device/device.h"
+#include "device/gpu/gpu_settings.h"
 #include "os/spawner.h"
 
 namespace tutti::server {
@@ -18,9 +19,11 @@ std::string_view ResolveDevice(std::string_view name);
 Result<std::shared_ptr<os::Spawner>> StartSpawner(std::string_view device);
 
 // "cpu", "cuda" or "null". In a shared server a CPU backend has only the devices that CUDA_VISIBLE_DEVICES names to it,
-// numbered from 0, and no client gets more than half of the host memory. Fails if this build has no such device or the
-// device cannot start.
+// numbered from 0, and no client gets more than half of the host memory. `isolation`: of a GPU's clients; those of a
+// server that is not shared have nobody to share with. Fails if this build has no such device or the device cannot
+// start.
 Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared,
+                                                       device::gpu::Isolation isolation,
                                                        std::shared_ptr<os::Spawner> spawner);
 
 }  // namespace tutti::server

@@ -35,6 +35,16 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   line.AddOption("--policy", &policy, "how clients share the device")
       .Check(command_line::OneOf(
           std::vector<std::string>(std::begin(device::kPolicyNames), std::end(device::kPolicyNames))));
+  std::string isolation = "auto";
+  line.AddOption("--isolation", &isolation,
+                 "on a GPU, which clients share a context of its driver: process: none; shared: those of one user, "
+                 "which needs --trust; auto: process")
+      .Environment("TUTTI_ISOLATION")
+      .Check(command_line::OneOf({"auto", "process", "shared"}));
+  line.AddOption("--trust", &options.trust,
+                 "1: a user's clients may read and write each other's memory on the GPU, and end with each other's "
+                 "faults")
+      .Environment("TUTTI_TRUST");
   line.AddOption("--active-thread-percentage", &options.active_thread_percentage, "of a private server's client")
       .Check(command_line::Range(0.01, 100.0));
 
@@ -49,6 +59,7 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
     return options;
   }
   options.policy = *device::ParsePolicy(policy);
+  if (isolation == "shared") options.isolation = device::gpu::Isolation::kShared;
   return options;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "device/device.h"
+#include "device/gpu/gpu_settings.h"
 
 namespace tutti::server {
 
@@ -17,6 +18,8 @@ struct Options {
   std::string log;  // empty: stderr
   std::string device = "cpu";
   device::Policy policy = device::Policy::kShare;
+  device::gpu::Isolation isolation = device::gpu::Isolation::kProcess;
+  bool trust = false;  // a user's clients may do to each other what isolation `shared` does not keep them from
   double active_thread_percentage = 100;
   uint64_t kernel_time_ms = 0;  // time limit of a kernel; 0: none
 

@@ -37,6 +37,12 @@ constexpr uint32_t kLoaders = 4;
 constexpr long kMemoryDelayNs = 1'000'000;
 constexpr uint32_t kReapers = 2;
 
+// Who shares no memory shares nothing else (memory_sharing).
+std::string SharersOf(const wire::Attach& attach) {
+  if (attach.sharing == wire::MemorySharing::kOff) return "";
+  return fmt::format("{} {}", attach.uid, attach.party);
+}
+
 // Returns the memory of ended clients to the system. It takes a moment, so it is batched when many end at once.
 void GiveBackFreedMemory() {
   constexpr uint64_t kPauseNs = 100'000'000;
@@ -122,6 +128,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
   device::Limits limits{.active_thread_percentage = std::clamp(attach.active_thread_percentage, 0.01, 100.0),
                         .priority = attach.priority,
                         .sm_ranges = attach.sm_ranges,
+                        .sharers = SharersOf(attach),
                         .kernel_ns = attach.kernel_ns != 0 ? attach.kernel_ns : default_kernel_ns_};
   // Of windows that have all of the device's memory a party has half, too.
   limits.small_window = !attach.party.empty() && 2 * ClientsOf(attach.party) >= backend_->large_spaces();

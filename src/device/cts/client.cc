@@ -164,7 +164,9 @@ bool RecordingSink::went_backwards() const {
 }
 
 Client::Client(Backend* backend, const Limits& limits, std::string_view label) {
-  auto space = backend->CreateSpace(limits, &sink_, label);
+  Limits own = limits;
+  if (own.sharers.empty()) own.sharers = sharers_of_clients;
+  auto space = backend->CreateSpace(own, &sink_, label);
   TUTTI_CHECK(space.has_value());
   space_ = std::move(*space);
 }

@@ -80,6 +80,9 @@ class RecordingSink final : public Sink {
   std::vector<std::function<void()>> let_go_;
 };
 
+// Limits::sharers of clients that name none.
+inline std::string sharers_of_clients;
+
 class Client {
  public:
   explicit Client(Backend* backend, const Limits& limits = {}, std::string_view label = "test");

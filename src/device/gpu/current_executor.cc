@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cuda/result.h"
-#include "os/pidfd.h"
 
 namespace tutti::device::gpu {
 
@@ -93,21 +92,23 @@ void CurrentExecutor::LoseLocked(const Error& why) {
 void CurrentExecutor::End(std::shared_ptr<ExecutorLink>* executor) {
   if (*executor == nullptr) return;
   (*executor)->Kill();
-  ending_.push_back((*executor)->process());
+  ending_.push_back((*executor)->end());
   executor->reset();
 }
 
-void CurrentExecutor::AwaitEnd(int patience_ms) {
-  std::vector<std::shared_ptr<const os::Fd>> ending;
+std::vector<PlaceEnd> CurrentExecutor::AwaitEnd(int patience_ms) {
+  std::vector<PlaceEnd> ending;
   {
     std::lock_guard lock(mutex_);
     ending.swap(ending_);
   }
   const auto deadline = Clock::now() + std::chrono::milliseconds(patience_ms);
-  for (const auto& process : ending) {
+  std::erase_if(ending, [deadline](const PlaceEnd& end) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    os::AwaitEnd(process->get(), std::max(static_cast<int>(left.count()), 0));
-  }
+    return end.Await(std::max(static_cast<int>(left.count()), 0));
+  });
+  for (const PlaceEnd& end : ending) end.TakeNoMore();
+  return ending;
 }
 
 bool CurrentExecutor::AwaitClosed(int patience_ms) {

@@ -38,9 +38,10 @@ class CurrentExecutor {
   void Lose(const Error& why);
   // The same, if `which` is still the one: others have come since.
   void Lose(const ExecutorLink* which, const Error& why);
-  // Waits until the processes of those that were lost, or expected in vain, have ended, and their driver has freed what
-  // they had; not for longer than that, since a process may hang in its driver.
-  void AwaitEnd(int patience_ms);
+  // Waits until the places of those that were lost, or expected in vain, have ended, and their driver has freed what
+  // they had; not for longer than that, since a process may hang in its driver, and kernels may not end where others
+  // have a place. Returns what has not ended; that takes no more clients.
+  std::vector<PlaceEnd> AwaitEnd(int patience_ms);
   // The same for what they have sent and nobody has received. False: a stranger holds that up.
   bool AwaitClosed(int patience_ms);
   // There is none, and one is to come: as in the beginning.
@@ -64,7 +65,7 @@ class CurrentExecutor {
   std::condition_variable changed_;
   std::shared_ptr<ExecutorLink> expected_, executor_;
   std::optional<Error> lost_;
-  std::vector<std::shared_ptr<const os::Fd>> ending_;  // processes
+  std::vector<PlaceEnd> ending_;
 };
 
 }  // namespace tutti::device::gpu

@@ -1,6 +1,6 @@
 #include "device/gpu/executor_link.h"
 
-#include <fmt/format.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,20 +8,13 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <string_view>
 
-#include "base/printable.h"
-#include "cuda/device_attribute.h"
 #include "cuda/result.h"
 #include "device/gpu/lent_file.h"
-#include "os/lifeline.h"
-#include "os/pidfd.h"
 #include "os/socket.h"
 
 namespace tutti::device::gpu {
 namespace {
-
-constexpr uint64_t kWordsBytes = 4096;
 
 Result<os::Fd> Watch(int bell, int socket) {
   os::Fd wakes(epoll_create1(EPOLL_CLOEXEC));
@@ -31,22 +24,6 @@ Result<os::Fd> Watch(int bell, int socket) {
       epoll_ctl(wakes.get(), EPOLL_CTL_ADD, socket, &ended) != 0)
     return FailErrno("watching an executor", cuda::CUDA_ERROR_OPERATING_SYSTEM);
   return wakes;
-}
-
-// Limits that others divide by, or index with.
-Status PutRight(wire::DeviceInfo* device) {
-  const int sms = device->attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
-  constexpr uint64_t kMostBytes = 1ull << 42;
-  if (sms <= 0 || device->total_bytes == 0 || device->total_bytes > kMostBytes)
-    return Fail(cuda::CUDA_ERROR_INVALID_DEVICE,
-                fmt::format("a device of {} SMs and {} bytes", sms, device->total_bytes));
-  device->name[sizeof device->name - 1] = '\0';
-  device->traits = wire::kDeviceAnyShape | wire::kDeviceAsksOccupancy | wire::kDeviceNoArrays |
-                   wire::kDeviceMachineCode | wire::kDeviceEndsKernels | wire::kDevicePercentages |
-                   wire::kDevicePriorities;
-  device->sm_group = std::clamp<uint32_t>(device->sm_group, 1, static_cast<uint32_t>(sms));
-  device->most_urgent = std::clamp(device->most_urgent, -5, 0);
-  return {};
 }
 
 bool TakeText(executor::TextRing* ring, uint64_t* taken, std::string* text) {
@@ -66,40 +43,29 @@ bool TakeText(executor::TextRing* ring, uint64_t* taken, std::string* text) {
 
 }  // namespace
 
-Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Start(std::shared_ptr<os::Spawner> spawner) {
+Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Enter(std::shared_ptr<ExecutorProcess> executor) {
   TUTTI_ASSIGN(auto sockets, os::SocketPair());
   os::RefuseDescriptors(sockets.first.get());
-  TUTTI_ASSIGN(os::Lifeline lifeline, os::CreateLifeline());
   TUTTI_ASSIGN(const os::Fd file, os::CreateMemory("tutti-exchange", sizeof(executor::Exchange)));
   TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::Shared(file.get(), sizeof(executor::Exchange)));
-  TUTTI_ASSIGN(os::Fd words, os::CreateMemory("tutti-executor-stderr", kWordsBytes));
   os::Fd bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   TUTTI_ASSIGN(os::Fd wakes, Watch(bell.get(), sockets.first.get()));
-  const int fds[] = {lifeline.watched.get(), sockets.second.get(), file.get(), bell.get(), words.get()};
-  const auto pid = spawner->StartProgram(0, fds);
-  if (!pid) return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY, "an executor cannot be started: " + pid.error().text);
-  // Ended or not, it keeps its number until the spawner is told to reap it.
-  auto process = os::OpenPidfd(*pid);
-  if (!process) {
-    spawner->Abandon(*pid);
-    return std::unexpected(process.error());
-  }
-  std::unique_ptr<ExecutorLink> link(new ExecutorLink(std::move(spawner), *pid,
-                                                      {.socket = os::StrangersFd(std::move(sockets.first)),
-                                                       .process = std::move(*process),
-                                                       .lifeline = std::move(lifeline.held),
-                                                       .words = std::move(words),
-                                                       .bell = std::move(bell),
-                                                       .wakes = std::move(wakes),
-                                                       .exchange = std::move(mapping)}));
-  sockets.second.Reset();
-  TUTTI_TRY(link->AwaitHello());
-  return link;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return FailErrno("pipe", cuda::CUDA_ERROR_OPERATING_SYSTEM);
+  os::Fd over(ends[0]);
+  const os::Fd held(ends[1]);
+  const int files[executor::kPlaceFiles] = {sockets.second.get(), file.get(), bell.get(), held.get()};
+  TUTTI_TRY(executor->Enter(files));
+  return std::unique_ptr<ExecutorLink>(
+      new ExecutorLink(std::move(executor), {.socket = os::StrangersFd(std::move(sockets.first)),
+                                             .over = std::move(over),
+                                             .bell = std::move(bell),
+                                             .wakes = std::move(wakes),
+                                             .exchange = std::move(mapping)}));
 }
 
 ExecutorLink::~ExecutorLink() {
   Kill();
-  spawner_->Abandon(pid_);
   if (!in_the_way_ && socket_.IsDrained()) return;  // closing it waits for nobody
   if (let_go_) {
     let_go_(std::move(in_the_way_), socket_.Release());
@@ -112,31 +78,6 @@ ExecutorLink::~ExecutorLink() {
 void ExecutorLink::Hear() const {
   epoll_event events[2];
   (void)epoll_wait(wakes_.get(), events, 2, 0);
-}
-
-std::string ExecutorLink::LastWords() const {
-  char bytes[kWordsBytes];
-  const ssize_t got = pread(words_.get(), bytes, sizeof bytes, 0);
-  std::string_view text(bytes, static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  text = text.substr(0, text.find('\0'));
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  text = text.substr(text.rfind('\n') + 1);
-  const bool is_text = std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
-  return is_text ? std::string(text) : "";
-}
-
-Status ExecutorLink::AwaitHello() {
-  TUTTI_ASSIGN(const std::vector<uint8_t> bytes, os::ReceiveBytes(socket_.get(), kStartTimeoutMs));
-  if (bytes.empty()) {
-    const std::string words = LastWords();
-    return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY,
-                "an executor has ended as it started" + (words.empty() ? words : ": " + words));
-  }
-  TUTTI_ASSIGN(const executor::Hello hello, executor::ParseHello(bytes));
-  if (hello.status != 0) return Fail(hello.status, hello.text);
-  unconfined_ = Printable(hello.text);
-  device_ = hello.device;
-  return PutRight(&device_);
 }
 
 Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, int file, int timeout_ms) {
@@ -179,8 +120,8 @@ Result<ExecutorLink::Received> ExecutorLink::Receive(executor::RequestKind kind,
 
 void ExecutorLink::Kill() {
   std::lock_guard lock(ended_mutex_);
-  ended_.store(true, std::memory_order_release);
-  lifeline_.Reset();  // upon which the kernel kills it
+  if (ended_.exchange(true, std::memory_order_acq_rel)) return;
+  executor_->Leave();
   socket_.ShutDown();  // nobody waits for the answers of one that does not die
 }
 

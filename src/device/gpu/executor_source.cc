@@ -50,24 +50,30 @@ Result<uint64_t> Open(ExecutorLink& executor, const wire::WindowShape& shape, ui
 }  // namespace
 
 Status ExecutorSource::Start(uint64_t host_bytes) {
-  TUTTI_ASSIGN(std::shared_ptr<ExecutorLink> first, ExecutorLink::Start(spawner_));
+  TUTTI_ASSIGN(const std::shared_ptr<ExecutorProcess> first, ExecutorProcess::Start(spawner_));
   device_ = first->device();
   if (!first->unconfined().empty()) log::Warning("Executors are not confined: {}", first->unconfined());
-  TUTTI_TRY(OpenFirst(std::move(first), ShapesFor(device_.total_bytes, host_bytes)));
+  TUTTI_TRY(OpenFirst(first, ShapesFor(device_.total_bytes, host_bytes)));
   standby_ = std::make_unique<Standby>(spawner_);
+  if (settings_.isolation == Isolation::kProcess) return {};
+  shared_ = std::make_unique<SharedExecutors>([this](const std::stop_token& stop) { return standby_->Take(stop); });
+  FindSlots(*first_->executor);
+  first_->slot = slots_->Take();
   return {};
 }
 
 // Of the first shape that the driver has room for.
-Status ExecutorSource::OpenFirst(std::shared_ptr<ExecutorLink> executor, std::span<const wire::WindowShape> shapes) {
+Status ExecutorSource::OpenFirst(const std::shared_ptr<ExecutorProcess>& executor,
+                                 std::span<const wire::WindowShape> shapes) {
+  TUTTI_ASSIGN(std::shared_ptr<ExecutorLink> link, ExecutorLink::Enter(executor));
   Error last;
   for (const wire::WindowShape& shape : shapes) {
     TUTTI_ASSIGN(os::Fd file, os::CreateMemory("tutti-window", shape.host_bytes));
-    const auto base = Open(*executor, shape, wire::kWindowArenaBase, file.get());
+    const auto base = Open(*link, shape, wire::kWindowArenaBase, file.get());
     if (base) {
       shape_ = shape;
       base_ = *base;
-      first_ = Window{.file = std::move(file), .executor = std::move(executor)};
+      first_ = Window{.file = std::move(file), .base = base_, .slot = {}, .group = {}, .executor = std::move(link)};
       return {};
     }
     last = base.error();
@@ -76,13 +82,37 @@ Status ExecutorSource::OpenFirst(std::shared_ptr<ExecutorLink> executor, std::sp
   return std::unexpected(last);
 }
 
-Result<ExecutorSource::Window> ExecutorSource::NewWindow() {
+// Behind the first window. As many as the driver has room for in a row, so that each executor has it, by and large.
+void ExecutorSource::FindSlots(ExecutorLink& executor) {
+  stride_ = Whole(shape_.bytes);
+  const uint64_t wish = base_ + stride_;
+  size_t more = std::max<size_t>(settings_.most_shared, 1) - 1;
+  for (; more != 0; more /= 2) {
+    const auto found =
+        executor.Ask({.kind = executor::RequestKind::kFindAddresses, .address = wish, .bytes = more * stride_}, -1,
+                     ExecutorLink::kStartTimeoutMs);
+    if (found && found->answer.value == wish) break;
+  }
+  slots_ = std::make_shared<WindowSlots>(1 + more);
+  if (1 + more < settings_.most_shared)
+    log::Info("The driver has addresses for {} programs in an executor, of {}", 1 + more, settings_.most_shared);
+}
+
+Result<ExecutorSource::Window> ExecutorSource::NewWindow(const std::string& group) {
+  Window window;
   {
     std::lock_guard lock(mutex_);
-    if (first_) return std::move(*std::exchange(first_, std::nullopt));
+    if (first_) window = std::move(*std::exchange(first_, std::nullopt));
   }
-  TUTTI_ASSIGN(os::Fd file, os::CreateMemory("tutti-window", shape_.host_bytes));
-  return Window{.file = std::move(file), .executor = nullptr};
+  if (!window.file) {
+    TUTTI_ASSIGN(window.file, os::CreateMemory("tutti-window", shape_.host_bytes));
+    if (slots_ != nullptr) window.slot = slots_->Take();
+    window.base = base_ + window.slot.number() * stride_;
+  }
+  if (shared_ == nullptr) return window;
+  window.group = group;
+  if (window.executor != nullptr && !group.empty()) shared_->Add(group, window.slot.number(), *window.executor);
+  return window;
 }
 
 Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, const Expect& expect,
@@ -97,22 +127,29 @@ Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, const
   constexpr int kMostAttempts = 3;
   Status here;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    TUTTI_ASSIGN(std::shared_ptr<ExecutorLink> executor, standby_->Take(stop));
-    expect(executor);
-    here = OpenHere(*executor, window->file.get());
-    if (here) return executor;
+    std::shared_ptr<ExecutorLink> link;
+    if (attempt == 0 && !window->group.empty()) {
+      TUTTI_ASSIGN(link, shared_->Enter(window->group, window->slot.number(), stop));
+    } else {
+      TUTTI_ASSIGN(const std::shared_ptr<ExecutorProcess> executor, standby_->Take(stop));
+      TUTTI_ASSIGN(link, ExecutorLink::Enter(executor));
+    }
+    expect(link);
+    here = OpenHere(*link, *window);
+    if (here) return link;
   }
   return std::unexpected(here.error());
 }
 
-Status ExecutorSource::OpenHere(ExecutorLink& executor, int file) const {
-  if (executor.device().total_bytes != device_.total_bytes ||
-      std::memcmp(executor.device().uuid, device_.uuid, sizeof device_.uuid) != 0)
+Status ExecutorSource::OpenHere(ExecutorLink& link, const Window& window) const {
+  const wire::DeviceInfo& device = link.executor()->device();
+  if (device.total_bytes != device_.total_bytes || std::memcmp(device.uuid, device_.uuid, sizeof device_.uuid) != 0)
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the driver has another GPU than when the server started");
-  TUTTI_ASSIGN(const uint64_t base, Open(executor, shape_, base_, file));
-  if (base == base_) return {};
-  return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
-              fmt::format("the driver has put a window at {:#x}, where others are at {:#x}", base, base_));
+  TUTTI_ASSIGN(const uint64_t base, Open(link, shape_, window.base, window.file.get()));
+  if (base == window.base) return {};
+  return Fail(
+      cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
+      fmt::format("the driver has put a window at {:#x}, where the program has it at {:#x}", base, window.base));
 }
 
 }  // namespace tutti::device::gpu

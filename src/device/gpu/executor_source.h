@@ -1,5 +1,10 @@
-// Where Spaces get their executors from: of one device, with open windows, which all lie at the same addresses. One is
-// kept ready, since the driver's context takes a good part of a second.
+// Where Spaces get their executors from: of one device, with open windows. One is kept ready, since the driver's
+// context takes a good part of a second.
+//
+// Which Spaces share an executor is the isolation (device/gpu/gpu_settings.h). With `process` each has one of its own,
+// and all windows lie at the same addresses. With `shared` those of one group have places in one executor, at addresses
+// of their own: a window has a slot, a part of the addresses in which the driver has room for several, and executors
+// take one Space for each slot. A Space that finds no executor of its group with its slot free begins another one.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +14,14 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 
 #include "base/error.h"
 #include "device/gpu/executor_link.h"
+#include "device/gpu/gpu_settings.h"
+#include "device/gpu/shared_executors.h"
 #include "device/gpu/standby.h"
+#include "device/gpu/window_slots.h"
 #include "os/fd.h"
 #include "os/spawner.h"
 #include "wire/window_shape.h"
@@ -21,7 +30,8 @@ namespace tutti::device::gpu {
 
 class ExecutorSource {
  public:
-  explicit ExecutorSource(std::shared_ptr<os::Spawner> spawner) : spawner_(std::move(spawner)) {}
+  ExecutorSource(const GpuSettings& settings, std::shared_ptr<os::Spawner> spawner)
+      : settings_(settings), spawner_(std::move(spawner)) {}
 
   // Starts the first one, which says what the device is, and where the driver has room for windows. `host_bytes`: what
   // a client may have of host memory.
@@ -30,31 +40,38 @@ class ExecutorSource {
   // Of Start.
   const wire::DeviceInfo& device() const { return device_; }
   const wire::WindowShape& shape() const { return shape_; }
-  uint64_t base() const { return base_; }
 
-  // A window's host part: the memory file, and the executor that has it open already, if one does.
+  // A window's host part and its addresses, and the executor that has it open already, if one does.
   struct Window {
     os::Fd file;
+    uint64_t base = 0;
+    WindowSlots::Slot slot;
+    std::string group;  // of Spaces that may share an executor; "": its Space shares it with nobody
     std::shared_ptr<ExecutorLink> executor;
   };
   // Thread-safe.
-  Result<Window> NewWindow();
-  // An executor that has it open. Waits until one has started, and is told of each before the driver opens the window
-  // in it, which may take long. Whoever waits and is told to stop fails at once. Thread-safe.
+  Result<Window> NewWindow(const std::string& group);
+  // A place in an executor that has it open. Waits until one has started, and is told of each before the driver opens
+  // the window in it, which may take long. Whoever waits and is told to stop fails at once. Thread-safe.
   using Expect = std::function<void(const std::shared_ptr<ExecutorLink>&)>;
   Result<std::shared_ptr<ExecutorLink>> Take(Window* window, const Expect& expect, const std::stop_token& stop);
 
  private:
-  Status OpenFirst(std::shared_ptr<ExecutorLink> executor, std::span<const wire::WindowShape> shapes);
-  Status OpenHere(ExecutorLink& executor, int file) const;
+  Status OpenFirst(const std::shared_ptr<ExecutorProcess>& executor, std::span<const wire::WindowShape> shapes);
+  void FindSlots(ExecutorLink& executor);
+  Status OpenHere(ExecutorLink& link, const Window& window) const;
 
+  const GpuSettings settings_;
   const std::shared_ptr<os::Spawner> spawner_;
   wire::DeviceInfo device_{};
   wire::WindowShape shape_;
   uint64_t base_ = 0;
+  uint64_t stride_ = 0;  // from slot to slot
+  std::shared_ptr<WindowSlots> slots_;
   std::mutex mutex_;
   std::optional<Window> first_;
   std::unique_ptr<Standby> standby_;
+  std::unique_ptr<SharedExecutors> shared_;
 };
 
 }  // namespace tutti::device::gpu

@@ -10,22 +10,26 @@
 #include "device/gpu/executor_source.h"
 #include "device/gpu/gpu_space.h"
 #include "device/gpu/pilot.h"
+#include "device/gpu/remains.h"
 #include "device/gpu/shared_slab.h"
 
 namespace tutti::device::gpu {
 namespace {
 
 constexpr Policy kPolicies[] = {Policy::kShare};
+constexpr uint64_t kFilesOfEach = ExecutorProcess::kFiles + ExecutorLink::kFiles;  // with an executor of its own
 
 class GpuBackend final : public Backend {
  public:
   GpuBackend(const GpuSettings& settings, std::shared_ptr<os::Spawner> spawner)
-      : settings_(settings), host_(settings.host_bytes), executors_(std::move(spawner)) {}
+      : settings_(settings), host_(settings.host_bytes), executors_(settings, std::move(spawner)) {}
 
   Status Start() {
     TUTTI_TRY(executors_.Start(settings_.client_host_bytes));
     account_ = std::make_unique<MemoryAccount>(executors_.device().total_bytes);
     log::Info("The driver of the GPU is {}", settings_.vendor);
+    if (settings_.isolation == Isolation::kShared)
+      log::Info("Programs of a user share its contexts, and nothing keeps them from each other's memory there");
     return {};
   }
 
@@ -45,12 +49,12 @@ class GpuBackend final : public Backend {
                              .host = &host_,
                              .host_bytes = settings_.client_host_bytes,
                              .place = std::move(place)},
-                            &pilot_);
+                            &pilot_, &remains_);
   }
   size_t most_spaces() const override { return settings_.most_programs; }
   Files files(uint64_t limit) const override {
-    constexpr uint64_t kStarting = 2 * ExecutorLink::kFiles;  // the standby, with its own ends as it starts
-    return {.own = kStarting + DescriptorPlace::MostOfAll(limit), .per_space = ExecutorLink::kFiles};
+    constexpr uint64_t kStarting = 2 * kFilesOfEach;  // the standby, with its own ends as it starts
+    return {.own = kStarting + DescriptorPlace::MostOfAll(limit), .per_space = kFilesOfEach};
   }
 
   void SetIdleWork(IdleWork work) override { pilot_.SetIdleWork(std::move(work)); }
@@ -68,6 +72,7 @@ class GpuBackend final : public Backend {
   std::unique_ptr<MemoryAccount> account_;
   Pilot pilot_;
   ExecutorSource executors_;
+  Remains remains_;
 };
 
 }  // namespace

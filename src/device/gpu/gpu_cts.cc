@@ -1,4 +1,5 @@
-// The GPU device and the conformance suite, with our own driver as the vendor's.
+// The GPU device and the conformance suite, with our own driver as the vendor's: each client with an executor of its
+// own, or, in device_gpu_shared_cts, all in one.
 #include <cstdlib>
 
 #include "device/cts/conformance.h"
@@ -8,7 +9,9 @@ namespace tutti::device::cts {
 namespace {
 
 std::unique_ptr<Backend> Create() {
-  static const gpu::GpuSettings settings{.executor = TUTTI_EXECUTOR, .vendor = TUTTI_LIBCUDA};
+  static const gpu::GpuSettings settings{
+      .executor = TUTTI_EXECUTOR, .vendor = TUTTI_LIBCUDA, .isolation = gpu::Isolation::TUTTI_ISOLATION};
+  sharers_of_clients = "all";
   static const auto spawner = [] {
     setenv("TUTTI_CPU_MEMORY", "64M", 1);
     setenv("TUTTI_CPU_SMS", "2", 1);

@@ -155,7 +155,7 @@ TEST_F(GpuFaults, AnExecutorThatIsExpectedEndsWithItsClient) {
   setenv("TUTTI_GPU_LIE_DRIVER", TUTTI_LIBCUDA, 1);
   const GpuSettings settings{.executor = TUTTI_EXECUTOR, .vendor = TUTTI_FAILING_LIBCUDA};
   const auto spawner = os::Spawner::Start({settings.ProgramOf()}).value();
-  std::shared_ptr<ExecutorLink> first = ExecutorLink::Start(spawner).value();
+  std::shared_ptr<ExecutorLink> first = ExecutorLink::Enter(ExecutorProcess::Start(spawner).value()).value();
   cts::RecordingSink sink;
   CurrentExecutor current(&sink);
   current.Expect(first);
@@ -165,7 +165,7 @@ TEST_F(GpuFaults, AnExecutorThatIsExpectedEndsWithItsClient) {
   current.Lose({.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = "the client has gone"});
   waits.join();
   EXPECT_TRUE(first->HasEnded());
-  std::shared_ptr<ExecutorLink> late = ExecutorLink::Start(spawner).value();
+  std::shared_ptr<ExecutorLink> late = ExecutorLink::Enter(ExecutorProcess::Start(spawner).value()).value();
   current.Expect(late);
   EXPECT_TRUE(late->HasEnded()) << "who comes too late";
 }

@@ -39,12 +39,14 @@ GpuMemory::GpuMemory(CurrentExecutor* executor, uint64_t base, const wire::Windo
   home_->gone = [this](uint64_t counted) { NobodyHolds(counted); };
 }
 
+void GpuMemory::Orphan() {
+  std::lock_guard lock(home_->mutex);
+  home_->gone = nullptr;
+}
+
 // What others hold counts as long as they do.
 GpuMemory::~GpuMemory() {
-  {
-    std::lock_guard lock(home_->mutex);
-    home_->gone = nullptr;
-  }
+  Orphan();
   std::vector<std::shared_ptr<SharedSlab>> held;  // by us, too
   for (const auto& [address, allocation] : allocations_) {
     auto shared = allocation.shared.lock();

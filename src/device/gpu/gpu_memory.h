@@ -59,6 +59,9 @@ class GpuMemory {
 
   void SetLimit(uint64_t bytes);
 
+  // Its Space ends before it: nobody is told anything more.
+  void Orphan();
+
   // A new executor has what the last one had. What was in the device part and not shared is lost. While nothing else is
   // called.
   Status AttachTo(ExecutorLink& executor);

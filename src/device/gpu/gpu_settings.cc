@@ -80,7 +80,7 @@ os::Spawner::Program GpuSettings::ProgramOf() const {
                   "CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "CUDA_INJECTION64_PATH",
                   "TUTTI_DEVICE=cpu",  // if the driver is ours, as in tests
               },
-          .files = {kLifelineFd, kSocketFd, kExchangeFd, kBellFd, STDERR_FILENO},
+          .files = {kLifelineFd, kControlFd, STDERR_FILENO},
           .most = kMostExecutors};
 }
 

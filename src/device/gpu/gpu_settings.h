@@ -9,9 +9,17 @@
 
 namespace tutti::device::gpu {
 
+// Which programs share an executor, and with it the vendor's context.
+enum class Isolation : uint8_t {
+  kProcess,  // none: hardware keeps their addresses apart
+  kShared,  // those of one group (Limits::sharers)
+};
+
 struct GpuSettings {
   std::string executor;  // path of tutti-executor
   std::string vendor;  // TUTTI_VENDOR_LIBCUDA: path of the vendor's driver; default: the system's that is not ours
+  Isolation isolation = Isolation::kProcess;
+  uint32_t most_shared = 32;  // programs in one executor: as many as a GPU has queues
   size_t most_programs = 60;  // at once: fewer than executors, of which one is kept ready (gpu_settings.cc)
   // Of pinned and staging memory (device/host_share.h).
   uint64_t host_bytes = ~0ull;  // of all clients

@@ -20,8 +20,9 @@ constexpr const char* kNoHostMemory =
     "memory of the host, and events, are not shared between processes on a GPU yet, nor mapped at reserved addresses";
 constexpr const char* kNoConditions = "conditional nodes of graphs are not supported on a GPU yet";
 
-// A killed process is gone in milliseconds, but for one that hangs in its driver.
-constexpr int kEndPatienceMs = 10'000;
+// A killed process is gone in milliseconds, but for one that hangs in its driver; a place in an executor with others,
+// when its kernels have ended.
+constexpr int kEndPatienceMs = 1'000, kReplacePatienceMs = 10'000;
 constexpr int kClosePatienceMs = 1'000;
 
 const Error kGone{.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = "the client has gone"};
@@ -31,13 +32,18 @@ uint64_t LimitOf(const Limits& limits) { return limits.memory_bytes.empty() ? kN
 }  // namespace
 
 Result<std::unique_ptr<Space>> GpuSpace::Create(ExecutorSource* executors, const Limits& limits, Sink* sink,
-                                                const Accounts& accounts, Pilot* pilot) {
-  TUTTI_ASSIGN(ExecutorSource::Window window, executors->NewWindow());
-  std::unique_ptr<GpuSpace> space(new GpuSpace(executors, std::move(window), sink, accounts, pilot));
-  TUTTI_ASSIGN(space->memory_,
-               GpuMemory::Create(&space->current_, executors->base(), executors->shape(), space->window_.file.get(),
-                                 {.account = accounts.account, .host = &space->host_, .groups = limits.memory_groups},
+                                                const Accounts& accounts, Pilot* pilot, Remains* remains) {
+  TUTTI_ASSIGN(ExecutorSource::Window window, executors->NewWindow(limits.sharers));
+  const std::shared_ptr<Held> held(new Held{.place = accounts.place,
+                                            .window = std::move(window),
+                                            .host = HostShare(accounts.host, accounts.host_bytes),
+                                            .memory = nullptr});
+  std::unique_ptr<GpuSpace> space(new GpuSpace(executors, held, sink, accounts, pilot, remains));
+  TUTTI_ASSIGN(held->memory,
+               GpuMemory::Create(&space->current_, held->window.base, executors->shape(), held->window.file.get(),
+                                 {.account = accounts.account, .host = &held->host, .groups = limits.memory_groups},
                                  sink, &space->counters_));
+  space->memory_ = held->memory.get();
   space->SetLimits(limits);
   TUTTI_TRY(space->aside_.Start());
   space->aside_.Post([space = space.get()] { space->AcquireExecutor(true); });
@@ -45,23 +51,31 @@ Result<std::unique_ptr<Space>> GpuSpace::Create(ExecutorSource* executors, const
   return space;
 }
 
-GpuSpace::GpuSpace(ExecutorSource* executors, ExecutorSource::Window window, Sink* sink, const Accounts& accounts,
-                   Pilot* pilot)
-    : place_(accounts.place),
-      sink_(sink),
+GpuSpace::GpuSpace(ExecutorSource* executors, std::shared_ptr<Held> held, Sink* sink, const Accounts& accounts,
+                   Pilot* pilot, Remains* remains)
+    : sink_(sink),
       pilot_(pilot),
       executors_(executors),
-      window_(std::move(window)),
-      host_(accounts.host, accounts.host_bytes),
+      remains_(remains),
+      held_(std::move(held)),
       current_(sink),
-      modules_(&current_, &host_),
-      engine_(this, sink, &GpuOperation::Make, MostBacklog(accounts.host_bytes), &host_) {}
+      modules_(&current_, &held_->host),
+      engine_(this, sink, &GpuOperation::Make, MostBacklog(accounts.host_bytes), &held_->host),
+      lent_(NoStreams()) {}
 
 GpuSpace::~GpuSpace() {
   Abandon();
   pilot_->Remove(this);
   aside_.Stop();  // which may still wait for one
-  current_.AwaitEnd(kEndPatienceMs);  // until the driver has freed what the accounts give to others now
+  // Until the driver has freed what the accounts give to others now. Whoever has this end waits no longer than that.
+  std::vector<PlaceEnd> left = current_.AwaitEnd(kEndPatienceMs);
+  if (left.empty()) return;
+  if (memory_ != nullptr) memory_->Orphan();
+  remains_->Keep(std::move(left), held_);
+}
+
+LentStreams GpuSpace::NoStreams() const {
+  return LentStreams(held_->window.group.empty() ? LentStreams::kMostOfUrgency : LentStreams::kMostOfUrgencyShared);
 }
 
 void GpuSpace::Abandon() {
@@ -96,7 +110,7 @@ void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
 // On a thread that may wait. Not `first`: nothing else asks for memory meanwhile.
 void GpuSpace::AcquireExecutor(bool first) {
   auto taken =
-      executors_->Take(&window_, [this](const auto& executor) { current_.Expect(executor); }, gone_.get_token());
+      executors_->Take(&held_->window, [this](const auto& executor) { current_.Expect(executor); }, gone_.get_token());
   const Status attached = !taken ? std::unexpected(taken.error()) : !first ? memory_->AttachTo(**taken) : Status{};
   std::unique_lock lock(mutex_);
   if (lost_) return;  // meanwhile, and it with it
@@ -319,11 +333,11 @@ void GpuSpace::LookForEnd() {
 }
 
 void GpuSpace::LookForEndLocked() {
-  if (executor_ == nullptr || !executor_->HasEnded()) return;
+  if (executor_ == nullptr || (!executor_->HasEnded() && !executor_->Failure())) return;
   (void)TakeTexts();
   auto failure = executor_->Failure();
   if (!failure) {
-    const std::string words = executor_->LastWords();
+    const std::string words = executor_->executor()->LastWords();
     failure = Error{.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
                     .text = "the program's executor has ended, and with it all that the program had on the GPU" +
                             (words.empty() ? words : ": " + words)};
@@ -372,8 +386,8 @@ void GpuSpace::LoseExecutor(const Error& error) {
   for (const auto& lent : lent_.all()) {
     while (Operation* const operation = lent_.TakeDone(*lent, ~0ull)) engine_.TaskDone(operation);
   }
-  lent_ = {};
-  held_ = ahead_ = computing_ = without_progress_ns_ = 0;
+  lent_ = NoStreams();
+  held_back_ = ahead_ = computing_ = without_progress_ns_ = 0;
   computes_.store(false, std::memory_order_relaxed);
   gate_.NoteLoss();
   dispatch_ = executor::DispatchWriter();
@@ -401,7 +415,7 @@ void GpuSpace::Reset(uint32_t device) {
     std::unique_lock lock(mutex_);
     if (first && error_ == 0) error_ = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED;  // nothing new begins
     if (first) engine_.Drain(0);
-    if (held_ != 0 && gate_.limited())
+    if (held_back_ != 0 && gate_.limited())
       LoseExecutor(
           {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's limits hold back what it ends"});
     if (NowNs() - since_ns > kPatienceNs && lent_.unfinished() != 0)
@@ -420,7 +434,7 @@ void GpuSpace::Reset(uint32_t device) {
 
 void GpuSpace::Replace() {
   aside_.Wait();  // for what still asks the last one
-  current_.AwaitEnd(kEndPatienceMs);  // the memory that it has is needed for the next one
+  (void)current_.AwaitEnd(kReplacePatienceMs);  // the memory that it has is needed for the next one
   memory_->ReleaseModule(modules_.Forget(), false);
   for (const auto& [limit, bytes] : std::exchange(counted_limits_, {})) memory_->ReleaseModule(bytes, false);
   // One that has another one's place would have what it sends closed beside it, and so on.

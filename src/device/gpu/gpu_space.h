@@ -26,6 +26,7 @@
 #include "device/gpu/gpu_modules.h"
 #include "device/gpu/gpu_operation.h"
 #include "device/gpu/lent_streams.h"
+#include "device/gpu/remains.h"
 #include "device/gpu/time_gate.h"
 #include "executor/protocol/dispatch_queue.h"
 
@@ -43,12 +44,12 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   };
   // Its executor comes later. What it is given outlives it.
   static Result<std::unique_ptr<Space>> Create(ExecutorSource* executors, const Limits& limits, Sink* sink,
-                                               const Accounts& accounts, Pilot* pilot);
+                                               const Accounts& accounts, Pilot* pilot, Remains* remains);
   ~GpuSpace() override;
 
   const wire::WindowShape& window() const override { return executors_->shape(); }
   uint64_t window_base() const override { return memory_->base(); }
-  int window_fd() const override { return window_.file.get(); }
+  int window_fd() const override { return held_->window.file.get(); }
   uint8_t* Reached(uint64_t address, uint64_t bytes) override { return memory_->Reached(address, bytes); }
   bool memory_waits() const override { return true; }
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
@@ -114,8 +115,15 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void Woken();
 
  private:
-  GpuSpace(ExecutorSource* executors, ExecutorSource::Window window, Sink* sink, const Accounts& accounts,
-           Pilot* pilot);
+  // What its executor's driver may use for longer than it is there.
+  struct Held {
+    std::shared_ptr<const void> place;
+    ExecutorSource::Window window;
+    HostShare host;
+    std::unique_ptr<GpuMemory> memory;
+  };
+  GpuSpace(ExecutorSource* executors, std::shared_ptr<Held> held, Sink* sink, const Accounts& accounts, Pilot* pilot,
+           Remains* remains);
   Begun Start(Operation* operation) override;
   void Join(Operation* operation, const Stream& other) override;
   void NotePoint(const Stream& stream) override;
@@ -150,9 +158,9 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void LoseExecutor(const Error& error);
   void Replace();
   void Recover();
+  LentStreams NoStreams() const;
   void UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock);
 
-  const std::shared_ptr<const void> place_;  // first: given back last
   metrics::ClientCounters counters_;
   std::atomic<bool> has_work_{false}, busy_{false}, computes_{false};
   std::atomic<uint64_t> look_at_ns_{kNever};
@@ -160,10 +168,10 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Sink* const sink_;
   Pilot* const pilot_;
   ExecutorSource* const executors_;
-  ExecutorSource::Window window_;
-  HostShare host_;
+  Remains* const remains_;
+  const std::shared_ptr<Held> held_;
   CurrentExecutor current_;
-  std::unique_ptr<GpuMemory> memory_;
+  GpuMemory* memory_ = nullptr;  // held_'s
   // Bytes by CUlimit, above the default. Of the thread that has the client's record.
   std::map<int32_t, uint64_t> counted_limits_;
   GpuModules modules_;
@@ -172,7 +180,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   StreamEngine engine_;
   LentStreams lent_;
   TimeGate gate_;
-  uint64_t held_ = 0;  // records in all of them
+  uint64_t held_back_ = 0;  // records in all of them
   uint64_t ahead_ = 0;  // records given, not done
   uint64_t computing_ = 0;  // of these
   uint64_t charged_until_ns_ = 0;  // for their time

@@ -224,7 +224,7 @@ bool GpuSpace::MayGive(const LentStreams::Lent& lent, const LentStreams::Held& r
 void GpuSpace::Give(LentStreams::Lent& lent, const LentStreams::Held& record) {
   if (lent.held.empty() && MayGive(lent, record)) return GiveNow(lent, record);
   lent.held.push_back(record);
-  ++held_;
+  ++held_back_;
 }
 
 void GpuSpace::GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record) {
@@ -264,14 +264,14 @@ void GpuSpace::GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record)
 // A record that is given may be what one of another stream waits for.
 bool GpuSpace::GiveWhatIsHeld() {
   constexpr int kMostRounds = 8;
-  bool again = held_ != 0;
+  bool again = held_back_ != 0;
   for (int round = 0; again && round < kMostRounds; ++round) {
     again = false;
     for (const auto& lent : lent_.all()) {
       while (!lent->held.empty() && MayGive(*lent, lent->held.front())) {
         GiveNow(*lent, lent->held.front());
         lent->held.pop_front();
-        --held_;
+        --held_back_;
         again = true;
       }
     }

@@ -26,7 +26,8 @@ struct LetGo {
 class HostileExecutor : public testing::Test {
  protected:
   std::unique_ptr<ExecutorLink> Start(const char* how) {
-    auto link = ExecutorLink::Start(os::Spawner::Start({Hostile(how).ProgramOf()}).value());
+    const auto executor = ExecutorProcess::Start(os::Spawner::Start({Hostile(how).ProgramOf()}).value());
+    auto link = executor ? ExecutorLink::Enter(*executor) : std::unexpected(executor.error());
     if (!link) ADD_FAILURE() << link.error().text;
     (*link)->LetGoBy([this](const os::Fd& first, const os::Fd& socket) {
       let_go_ = {.called = static_cast<bool>(socket), .with_first = static_cast<bool>(first)};

@@ -21,6 +21,10 @@ namespace tutti::device::gpu {
 // Not thread-safe (the Space's lock).
 class LentStreams {
  public:
+  // As many as a GPU has queues, and for one of several Spaces in a context a part of that.
+  static constexpr uint32_t kMostOfUrgency = 32, kMostOfUrgencyShared = 8;
+  explicit LentStreams(uint32_t most_of_urgency = kMostOfUrgency) : most_of_urgency_(most_of_urgency) {}
+
   struct Given {
     uint64_t sequence;  // done when this is
     Operation* operation;
@@ -56,7 +60,7 @@ class LentStreams {
       if (best == nullptr || lent->borrowers < best->borrowers) best = lent.get();
       if (best->borrowers == 0) break;
     }
-    if (best == nullptr || (best->borrowers != 0 && OfUrgency(urgency) < kMostOfUrgency)) {
+    if (best == nullptr || (best->borrowers != 0 && OfUrgency(urgency) < most_of_urgency_)) {
       lent_.push_back(std::make_unique<Lent>());
       best = lent_.back().get();
       best->number = static_cast<uint32_t>(lent_.size()) - 1;
@@ -100,7 +104,6 @@ class LentStreams {
   uint64_t unfinished() const { return unfinished_; }
 
  private:
-  static constexpr uint32_t kMostOfUrgency = 32;  // as many as a GPU has queues
   static_assert(kMostOfUrgency * kUrgencies <= executor::kMostStreams);
 
   struct Unfinished {
@@ -130,6 +133,7 @@ class LentStreams {
         std::count_if(lent_.begin(), lent_.end(), [urgency](const auto& lent) { return lent->urgency == urgency; }));
   }
 
+  uint32_t most_of_urgency_;
   std::vector<std::unique_ptr<Lent>> lent_;
   std::vector<Borrower> borrowers_;  // by the client's numbers
   uint64_t unfinished_ = 0;

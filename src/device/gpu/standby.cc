@@ -27,7 +27,7 @@ void Standby::Prepare() {
   changed_.notify_all();
 }
 
-Result<std::unique_ptr<ExecutorLink>> Standby::Take(const std::stop_token& stop) {
+Result<std::shared_ptr<ExecutorProcess>> Standby::Take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const auto await = [&] { return changed_.wait(lock, stop, [this] { return !wanted_; }); };
   const auto gone = [] { return Fail(cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, "who waits for an executor has gone"); };
@@ -41,7 +41,7 @@ Result<std::unique_ptr<ExecutorLink>> Standby::Take(const std::stop_token& stop)
       if (!await()) return gone();  // the next one takes what comes
     } while (ready_ && *ready_ == nullptr);
   }
-  auto taken = std::exchange(ready_, std::unique_ptr<ExecutorLink>());
+  auto taken = std::exchange(ready_, std::shared_ptr<ExecutorProcess>());
   wanted_ = taken.has_value();
   changed_.notify_all();
   return taken;
@@ -53,7 +53,7 @@ void Standby::Run() {
     changed_.wait(lock, [this] { return stop_ || wanted_; });
     if (stop_) return;
     lock.unlock();
-    auto started = ExecutorLink::Start(spawner_);
+    auto started = ExecutorProcess::Start(spawner_);
     lock.lock();
     ready_ = std::move(started);
     wanted_ = false;

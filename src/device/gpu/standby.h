@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "device/gpu/executor_link.h"
+#include "device/gpu/executor_process.h"
 #include "os/spawner.h"
 
 namespace tutti::device::gpu {
@@ -22,7 +22,7 @@ class Standby {
   void Prepare();
   // One that is ready, or the reason why there is none. Another one is then started. Fails at once when it is told to
   // stop. Thread-safe.
-  Result<std::unique_ptr<ExecutorLink>> Take(const std::stop_token& stop = {});
+  Result<std::shared_ptr<ExecutorProcess>> Take(const std::stop_token& stop = {});
 
  private:
   void Run();
@@ -30,7 +30,7 @@ class Standby {
   const std::shared_ptr<os::Spawner> spawner_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  Result<std::unique_ptr<ExecutorLink>> ready_;
+  Result<std::shared_ptr<ExecutorProcess>> ready_;
   bool wanted_ = false;  // the thread is to start one
   bool stop_ = false;
   std::thread thread_;

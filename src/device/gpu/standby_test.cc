@@ -11,15 +11,15 @@
 namespace tutti::device::gpu {
 namespace {
 
-TEST(ExecutorLink, WhatAnExecutorSaysAtItsEndIsSaidOnce) {
+TEST(ExecutorProcess, WhatAnExecutorSaysAtItsEndIsSaidOnce) {
   const auto said = [](const char* script) {
     using namespace executor;
     const os::Spawner::Program says{.path = "/bin/sh",
                                     .arguments = {"sh", "-c", script},
                                     .environment = {},
-                                    .files = {kLifelineFd, kSocketFd, kExchangeFd, kBellFd, STDERR_FILENO},
+                                    .files = {kLifelineFd, kControlFd, STDERR_FILENO},
                                     .most = 1};
-    const auto link = ExecutorLink::Start(os::Spawner::Start({says}).value());
+    const auto link = ExecutorProcess::Start(os::Spawner::Start({says}).value());
     return link ? "" : link.error().text;
   };
   EXPECT_EQ(said("exit 1"), "an executor has ended as it started");
@@ -33,7 +33,7 @@ TEST(Standby, AllWhoWaitAreToldThatNoneCanBeStarted) {
   const os::Spawner::Program ends{.path = "/bin/false",
                                   .arguments = {"false"},
                                   .environment = {},
-                                  .files = {kLifelineFd, kSocketFd, kExchangeFd, kBellFd, STDERR_FILENO},
+                                  .files = {kLifelineFd, kControlFd, STDERR_FILENO},
                                   .most = 8};
   Standby standby(os::Spawner::Start({ends}).value());
   std::vector<std::thread> clients;
@@ -51,7 +51,7 @@ TEST(Standby, WhoHasGoneWaitsForNoExecutor) {
   const os::Spawner::Program is_slow{.path = "/bin/sh",
                                      .arguments = {"sh", "-c", "exec sleep 1"},
                                      .environment = {},
-                                     .files = {kLifelineFd, kSocketFd, kExchangeFd, kBellFd, STDERR_FILENO},
+                                     .files = {kLifelineFd, kControlFd, STDERR_FILENO},
                                      .most = 8};
   Standby standby(os::Spawner::Start({is_slow}).value());
   std::stop_source gone;

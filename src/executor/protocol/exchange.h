@@ -1,5 +1,5 @@
-// The memory file of a server and one executor: the ring of records, how far the executor has come, what kernels print,
-// and its failure.
+// The memory file of a server and one place of an executor: the ring of records, how far the executor has come, what
+// kernels print, and the failure.
 //
 // The server believes nothing of what it reads here: kernels of the executor's client run in the same process as the
 // executor's driver. It takes each word once and checks it against what it has given out (device/gpu/executor_link.h).

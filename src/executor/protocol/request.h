@@ -1,8 +1,9 @@
-// Between a server and an executor, besides the ring: rare things, which are answered. One SOCK_SEQPACKET pair, one
-// request at a time; base/bytes.h strings in the order of the fields.
+// Between a server and an executor, besides the rings: rare things, which are answered. SOCK_SEQPACKET pairs, one
+// request at a time on each; base/bytes.h strings in the order of the fields.
 //
-// An executor begins with an answer to nothing: its device (kHello), or why it has none. The server checks all answers
-// as it would a stranger's.
+// An executor begins on its control socket, with an answer to nothing: its device (Hello), or why it has none. It says
+// nothing more there, and takes clients (kEnter): each has a place in it, with a socket, a ring and a ledger of its own
+// (executor/place.h). A place ends with its socket. The server checks all answers as it would a stranger's.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,16 @@ namespace tutti::executor {
 
 // An executor's descriptors.
 inline constexpr int kLifelineFd = 0;
-inline constexpr int kSocketFd = 3;
-inline constexpr int kExchangeFd = 4;  // the memory file (executor/protocol/exchange.h)
-inline constexpr int kBellFd = 5;  // the server's eventfd
+inline constexpr int kControlFd = 3;
+
+// What kEnter comes with, in this order.
+enum class PlaceFile : uint32_t {
+  kSocket,  // for the place's requests
+  kExchange,  // the memory file (executor/protocol/exchange.h)
+  kBell,  // the server's eventfd
+  kOver,  // the end of a pipe, which the executor holds until the place has given everything back
+};
+inline constexpr size_t kPlaceFiles = 4;
 
 enum class RequestKind : uint32_t {
   kOpenWindow = 1,  // fd: the memory file of the host part
@@ -35,6 +43,8 @@ enum class RequestKind : uint32_t {
   kExportSlab = 11,  // fd of the answer: a shareable slab's memory, which whoever has it open keeps
   kMapMemory = 12,  // fd: what an executor has exported; shows all of it at these addresses, too
   kSetAccess = 13,  // of what kMapMemory has mapped
+  kEnter = 14,  // on the control socket, without an answer; fds: PlaceFile
+  kFindAddresses = 15,  // where the driver has room for so many in a row; nothing is reserved
 };
 
 // Whether an answer to it comes with a file. No other message of an executor does.
@@ -50,7 +60,7 @@ enum RequestFlags : uint32_t {
 // Fields that a kind does not name are 0.
 struct Request {
   RequestKind kind{};
-  uint64_t address = 0;  // of memory; kOpenWindow: a wish
+  uint64_t address = 0;  // of memory; kOpenWindow, kFindAddresses: a wish
   uint64_t bytes = 0;  // of it; kOpenWindow: of the device part, with reserved addresses; kSetLimit: the limit
   uint64_t host_bytes = 0;  // kOpenWindow
   uint32_t module = 0;  // kLoadModule, kUnloadModule, kOccupancy: the server's number
@@ -64,7 +74,7 @@ struct Request {
 struct Answer {
   int32_t status = 0;  // a CUresult
   std::string text;  // why not; or a module's log
-  uint64_t value = 0;  // kOpenWindow: the window's base; kOccupancy: blocks; kReadWord: it
+  uint64_t value = 0;  // kOpenWindow: the window's base; kFindAddresses: the first; kOccupancy: blocks; kReadWord: it
 };
 
 std::vector<uint8_t> Serialize(const Request& request);

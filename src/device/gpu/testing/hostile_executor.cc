@@ -36,13 +36,13 @@ os::Fd PipeEnd() {
 }
 
 // As far as the server's socket takes them.
-void SendAnswer(const Answer& answer, const std::vector<os::Fd>& files) {
+void SendAnswer(int socket, const Answer& answer, const std::vector<os::Fd>& files) {
   std::vector<int> fds;
   for (const os::Fd& file : files) fds.push_back(file.get());
-  if (!os::Send(kSocketFd, Serialize(answer), fds)) (void)os::Send(kSocketFd, Serialize(answer));
+  if (!os::Send(socket, Serialize(answer), fds)) (void)os::Send(socket, Serialize(answer));
 }
 
-void DoAnswer(const std::string& how, const Request& request) {
+void DoAnswer(int socket, const std::string& how, const Request& request) {
   const Answer answer{.status = 0, .text = {}, .value = request.address};
   const bool with_file = IsAnsweredWithFile(request.kind);
   const auto asked_for = [] { return std::move(*os::CreateMemory("tutti-hostile", 4096)); };
@@ -52,20 +52,24 @@ void DoAnswer(const std::string& how, const Request& request) {
   if (with_file && (how == "two" || how == "behind")) files.push_back(asked_for());
   if (with_file && how == "two") files.push_back(asked_for());
   if (request.kind == RequestKind::kSetLimit && how == "unasked") files.push_back(PipeEnd());
-  SendAnswer(answer, files);
+  SendAnswer(socket, answer, files);
   if (!with_file || how != "behind") return;
   std::vector<os::Fd> more;
   more.push_back(PipeEnd());
-  SendAnswer(answer, more);
+  SendAnswer(socket, answer, more);
 }
 
+// For its first client.
 int Run(const std::string& how) {
-  if (!os::Send(kSocketFd, Serialize(MakeHello()))) return 1;
+  if (!os::Send(kControlFd, Serialize(MakeHello()))) return 1;
+  const auto entered = os::Receive(kControlFd);
+  if (!entered || entered->fds.size() != kPlaceFiles) return 0;
+  const int socket = entered->fds[static_cast<size_t>(PlaceFile::kSocket)].get();
   for (;;) {
-    const auto message = os::Receive(kSocketFd);
+    const auto message = os::Receive(socket);
     const auto request = message ? ParseRequest(message->bytes) : std::unexpected(message.error());
     if (!request) return 0;
-    DoAnswer(how, *request);
+    DoAnswer(socket, how, *request);
   }
 }
 

@@ -1,0 +1,259 @@
+// Spaces that share an executor, with our own driver as the vendor's: what is one's own, what one's end or fault is to
+// the others, and that it is nothing to those in another executor.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cuda/result.h"
+#include "device/cts/client.h"
+#include "device/cts/images.h"
+#include "device/gpu/gpu_backend.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+using cts::Client;
+
+constexpr uint64_t kMebibyte = 1 << 20;
+constexpr std::chrono::seconds kPatience{30};
+
+class GpuShared : public testing::Test {
+ protected:
+  ~GpuShared() override {
+    backend_ = nullptr;
+    unsetenv("TUTTI_GPU_LIE");
+  }
+
+  // With a driver that fails by the plan, if there is one (tests/gpu/vendor_fault/plan.h).
+  void Start(uint32_t most_shared, const char* plan = nullptr) {
+    setenv("TUTTI_CPU_MEMORY", "64M", 1);
+    setenv("TUTTI_CPU_SMS", "2", 1);
+    setenv("TUTTI_GPU_LIE_DRIVER", TUTTI_LIBCUDA, 1);
+    if (plan != nullptr) setenv("TUTTI_GPU_LIE", plan, 1);
+    const GpuSettings settings{.executor = TUTTI_EXECUTOR,
+                               .vendor = plan != nullptr ? TUTTI_FAILING_LIBCUDA : TUTTI_LIBCUDA,
+                               .isolation = Isolation::kShared,
+                               .most_shared = most_shared};
+    spawner_ = os::Spawner::Start({settings.ProgramOf()}).value();
+    auto backend = CreateGpuBackend(settings, spawner_);
+    ASSERT_TRUE(backend) << backend.error().text;
+    backend_ = std::move(*backend);
+  }
+
+  // Whose executor has come.
+  std::unique_ptr<Client> Serve(const char* sharers) {
+    auto client = std::make_unique<Client>(backend_.get(), Limits{.sharers = sharers});
+    client->CreateStream(1);
+    client->Allocate(kMebibyte);
+    return client;
+  }
+
+  // The oldest first.
+  std::vector<pid_t> Executors() const {
+    const std::string spawner = std::to_string(spawner_->pid());
+    std::ifstream file("/proc/" + spawner + "/task/" + spawner + "/children");
+    return {std::istream_iterator<pid_t>(file), {}};
+  }
+  template <typename Condition>
+  static bool Becomes(Condition condition) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+  }
+  // With the one that is kept ready.
+  bool BecomeExecutors(size_t count) const {
+    return Becomes([&] { return Executors().size() == count; });
+  }
+  uint64_t used() const { return backend_->memory(0).device_bytes(); }
+
+  // Whether a kernel of a new module adds to memory of zeros.
+  static bool Computes(Client& client) {
+    const uint64_t counter = client.Allocate(sizeof(uint32_t));
+    const auto module =
+        client.space().LoadModule(0, {reinterpret_cast<const uint8_t*>(cts::kAdd.data()), cts::kAdd.size()});
+    if (!module) return false;
+    const uint32_t block[3] = {64, 1, 1};
+    const auto kernel = client.space().Prepare(module->id, 0, block);
+    if (!kernel) return false;
+    client.Launch(1, kernel->id, 4, 64, {counter, 3, 0, 0});
+    return client.Synchronize(1) && client.ReadValue<uint32_t>(counter) == 4 * 64 * 3;
+  }
+  // A kernel that runs until somebody writes the word.
+  static uint64_t Spin(Client& client) {
+    const uint64_t word = client.Allocate(sizeof(uint64_t));
+    client.Launch(1, client.Kernel(cts::kAwait), 1, 1, {word, 0, 0, 0});
+    return word;
+  }
+  static void EndSpin(Client& client, uint64_t word) {
+    client.CreateStream(2);
+    client.Launch(2, client.Kernel(cts::kAdd), 1, 1, {word, 1, 0, 0});
+  }
+  // A sticky error of the context.
+  static void TouchNothing(Client& client) { client.Launch(1, client.Kernel(cts::kAdd), 1, 1, {16, 1, 0, 0}); }
+
+  std::shared_ptr<os::Spawner> spawner_;
+  std::unique_ptr<Backend> backend_;
+};
+
+TEST_F(GpuShared, ThoseOfAGroupShareAnExecutorAtAddressesOfTheirOwn) {
+  Start(8);
+  const auto one = Serve("a"), two = Serve("a"), other = Serve("b"), alone = Serve("");
+  EXPECT_TRUE(BecomeExecutors(4)) << "of a, of b, of the one that shares with nobody, and the next one";
+  const uint64_t bytes = one->space().window().bytes;
+  const uint64_t apart = std::max(one->space().window_base(), two->space().window_base()) -
+                         std::min(one->space().window_base(), two->space().window_base());
+  EXPECT_GE(apart, bytes);
+  for (const auto* client : {&one, &two, &other, &alone}) EXPECT_TRUE(Computes(**client));
+}
+
+TEST_F(GpuShared, AnExecutorThatIsFullIsFollowedByAnother) {
+  Start(2);
+  const auto one = Serve("a"), two = Serve("a"), three = Serve("a"), four = Serve("a");
+  EXPECT_TRUE(BecomeExecutors(3));
+  for (const auto* client : {&one, &two, &three, &four}) EXPECT_TRUE(Computes(**client));
+}
+
+TEST_F(GpuShared, ThoseWhoComeAtOnceWaitForOneExecutor) {
+  Start(8);
+  const auto first = Serve("b");
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 4; ++i) clients.push_back(std::make_unique<Client>(backend_.get(), Limits{.sharers = "a"}));
+  for (const auto& client : clients) {
+    client->CreateStream(1);
+    EXPECT_TRUE(Computes(*client));
+  }
+  EXPECT_TRUE(BecomeExecutors(3));
+}
+
+TEST_F(GpuShared, ACopyOfAnothersMemoryIsRefused) {
+  Start(8);
+  const auto one = Serve("a"), two = Serve("a");
+  const uint64_t secret = two->Allocate(kMebibyte), own = one->Allocate(kMebibyte);
+  const wire::CopyBody copy{.destination = own, .source = secret, .row_bytes = 64, .rows = 1, .planes = 1};
+  ASSERT_TRUE(one->space().Copy(1, one->next_ticket(), copy));
+  ASSERT_TRUE(one->sink().WaitFaults(1));
+  EXPECT_EQ(one->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_TRUE(Computes(*two));
+  EXPECT_TRUE(two->sink().faults().empty());
+}
+
+TEST_F(GpuShared, AClientThatEndsLeavesTheOthersRunningAndGivesBackWhatItHad) {
+  Start(8);
+  auto one = Serve("a");
+  const auto two = Serve("a");
+  EXPECT_TRUE(Computes(*one));
+  ASSERT_TRUE(one->space().Allocate(0, wire::MemoryKind::kHost, kMebibyte, 0));
+  const uint64_t word = Spin(*two);
+  const uint64_t base = one->space().window_base(), before = two->sink().memory_used(0);
+  one.reset();
+  EXPECT_EQ(used(), before) << "what is left is the other one's";
+  EndSpin(*two, word);
+  EXPECT_TRUE(two->Synchronize(1));
+  const auto next = Serve("a");
+  EXPECT_EQ(next->space().window_base(), base) << "in its place";
+  EXPECT_TRUE(Computes(*next));
+  EXPECT_TRUE(two->sink().faults().empty());
+  EXPECT_TRUE(BecomeExecutors(2));
+}
+
+TEST_F(GpuShared, TheLastOneToEndEndsTheExecutor) {
+  Start(8);
+  auto one = Serve("a"), two = Serve("a");
+  ASSERT_TRUE(BecomeExecutors(2));
+  one.reset();
+  two.reset();
+  EXPECT_TRUE(BecomeExecutors(1)) << "the next one";
+  EXPECT_EQ(used(), 0u);
+}
+
+TEST_F(GpuShared, WhatADriverRefusesOfOneIsNothingToTheOthers) {
+  Start(8, "cuLaunchKernelEx=fail:1@5");
+  const auto one = Serve("a"), two = Serve("a");
+  const uint64_t counter = one->Allocate(sizeof(uint64_t));
+  const uint32_t add = one->Kernel(cts::kAdd);
+  for (int i = 0; i < 5; ++i) one->Launch(1, add, 1, 1, {counter, 1, 0, 0});
+  ASSERT_TRUE(one->sink().WaitFaults(1));
+  EXPECT_EQ(one->sink().faults()[0].status, cuda::CUDA_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(Computes(*two));
+  one->space().Reset(0);
+  EXPECT_TRUE(Computes(*one)) << "in another place of the same";
+  EXPECT_TRUE(two->sink().faults().empty());
+  EXPECT_TRUE(BecomeExecutors(2));
+}
+
+TEST_F(GpuShared, AFaultOfTheContextIsThatOfAllInItAndOfNobodyElse) {
+  Start(8);
+  const auto one = Serve("a"), two = Serve("a"), other = Serve("b");
+  ASSERT_TRUE(Computes(*two));
+  TouchNothing(*one);
+  ASSERT_TRUE(one->sink().WaitFaults(1));
+  ASSERT_TRUE(two->sink().WaitFaults(1)) << "also of one that does nothing";
+  EXPECT_EQ(one->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(two->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_TRUE(Computes(*other));
+  EXPECT_TRUE(other->sink().faults().empty());
+  one->space().Reset(0);
+  two->space().Reset(0);
+  EXPECT_TRUE(Computes(*one));
+  EXPECT_TRUE(Computes(*two));
+  EXPECT_TRUE(BecomeExecutors(3)) << "they share again";
+}
+
+TEST_F(GpuShared, AnExecutorThatIsKilledIsTheFaultOfItsClientsAlone) {
+  Start(8);
+  const auto one = Serve("a"), two = Serve("a");
+  const pid_t executor = Executors().front();
+  const auto other = Serve("b");
+  kill(executor, SIGKILL);
+  ASSERT_TRUE(one->sink().WaitFaults(1));
+  ASSERT_TRUE(two->sink().WaitFaults(1));
+  EXPECT_EQ(two->sink().faults()[0].status, cuda::CUDA_ERROR_DEVICE_UNAVAILABLE);
+  EXPECT_TRUE(Computes(*other));
+  EXPECT_TRUE(other->sink().faults().empty());
+  two->space().Reset(0);
+  EXPECT_TRUE(Computes(*two));
+}
+
+TEST_F(GpuShared, ATimeLimitEndsOneAlone) {
+  Start(8);
+  const auto endless = Serve("a"), two = Serve("a");
+  endless->space().SetLimits({.kernel_ns = 20'000'000});
+  Spin(*endless);
+  ASSERT_TRUE(endless->sink().WaitFaults(1));
+  EXPECT_EQ(endless->sink().faults()[0].status, cuda::CUDA_ERROR_LAUNCH_TIMEOUT);
+  EXPECT_TRUE(endless->Synchronize(1));
+  EXPECT_TRUE(Computes(*two));
+  EXPECT_TRUE(two->sink().faults().empty());
+}
+
+// What it has stays in use until the others have gone, too: no driver takes a kernel off the GPU.
+TEST_F(GpuShared, AKernelWithoutEndOfOneThatHasGoneEndsWithItsExecutor) {
+  Start(8);
+  auto endless = Serve("a"), two = Serve("a");
+  Spin(*endless);
+  const uint64_t of_one = endless->sink().memory_used(0);
+  endless.reset();
+  EXPECT_TRUE(Computes(*two));
+  EXPECT_EQ(used(), of_one + two->sink().memory_used(0));
+  auto next = Serve("a");
+  EXPECT_TRUE(BecomeExecutors(3)) << "nobody comes to it any more";
+  EXPECT_TRUE(Computes(*next));
+  two.reset();
+  EXPECT_TRUE(Becomes([&] { return used() == next->sink().memory_used(0); }));
+  EXPECT_TRUE(BecomeExecutors(2));
+}
+
+}  // namespace
+}  // namespace tutti::device::gpu

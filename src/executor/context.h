@@ -1,0 +1,47 @@
+// The vendor's context, which all places of an executor use (executor/place.h): whether it is lost, which one of them
+// may find and all have to know, and its limits.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "base/error.h"
+#include "executor/protocol/exchange.h"
+#include "executor/vendor.h"
+
+namespace tutti::executor {
+
+// Thread-safe; the context is current in all threads.
+class Context {
+ public:
+  explicit Context(const Vendor& vendor) : vendor_(vendor) {}
+
+  // A place is known by its exchange.
+  void Add(Exchange* place);
+  void Remove(Exchange* place);
+  // It is the only one.
+  bool IsAlone(Exchange* place);
+
+  // A call has failed: a driver says of every call what a kernel has done to the context, so another one tells whether
+  // that is lost. If it is, all places are woken.
+  void NoteFailure(const Error& error);
+  bool lost() const { return lost_.load(std::memory_order_acquire); }
+  // Once it is: with what.
+  Error failure();
+
+  // A limit is the largest that a place has asked for: what is too small for one ends the context of all.
+  Status SetLimit(Exchange* place, cuda::CUlimit limit, uint64_t bytes);
+
+ private:
+  uint64_t Largest(cuda::CUlimit limit) const;
+
+  const Vendor& vendor_;
+  std::mutex mutex_;
+  std::map<Exchange*, std::map<cuda::CUlimit, uint64_t>> places_;  // with the limits they have asked for
+  std::atomic<bool> lost_{false};
+  Error failure_;
+};
+
+}  // namespace tutti::executor

@@ -1,0 +1,124 @@
+#include "executor/place.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "os/thread.h"
+
+namespace tutti::executor {
+namespace {
+
+constexpr uint64_t kMostImageBytes = 512ull << 20;
+
+}  // namespace
+
+Result<std::unique_ptr<Place>> Place::Create(const Executor& executor, os::Message message) {
+  TUTTI_ASSIGN(const Request request, ParseRequest(message.bytes));
+  if (request.kind != RequestKind::kEnter || message.fds.size() != kPlaceFiles)
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "a client that does not come with its files");
+  const int exchange = message.fds[static_cast<size_t>(PlaceFile::kExchange)].get();
+  TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::Shared(exchange, sizeof(Exchange)));
+  return std::unique_ptr<Place>(new Place(executor, std::move(message.fds), std::move(mapping)));
+}
+
+Place::Place(const Executor& executor, std::vector<os::Fd> files, os::Mapping exchange)
+    : executor_(executor),
+      files_(std::move(files)),
+      mapping_(std::move(exchange)),
+      exchange_(reinterpret_cast<Exchange*>(mapping_.data())),
+      modules_(*executor.vendor),
+      window_(*executor.vendor, executor.device->device),
+      submitter_(*executor.vendor, &modules_, exchange_, file(PlaceFile::kBell), executor.context, executor.texts) {}
+
+Status Place::Run() {
+  const Vendor& vendor = *executor_.vendor;
+  TUTTI_TRY(vendor.Check(vendor.cuCtxSetCurrent(executor_.device->context), "cuCtxSetCurrent"));
+  executor_.context->Add(exchange_);
+  std::thread submits = os::TryStartThread("submit", [this, &vendor] {
+    if (vendor.cuCtxSetCurrent(executor_.device->context) == cuda::CUDA_SUCCESS) submitter_.Run();
+  });
+  if (submits.joinable()) {  // else the system has no room for it, and the server is told by the end of the place
+    Serve();
+    submitter_.Stop();
+    submits.join();
+  }
+  const Status closed = Close();
+  executor_.context->Remove(exchange_);
+  return closed;
+}
+
+// In the reverse order of who uses what.
+Status Place::Close() {
+  const Status streams = submitter_.Close(), modules = modules_.UnloadAll(), window = window_.Close();
+  return !streams ? streams : !modules ? modules : window;
+}
+
+// A request that cannot be read is the end, as the server's is.
+void Place::Serve() {
+  for (;;) {
+    auto message = os::Receive(file(PlaceFile::kSocket));
+    if (!message || message->bytes.empty()) return;
+    const auto request = ParseRequest(message->bytes);
+    if (!request) return;
+    os::Fd given = message->fds.empty() ? os::Fd() : std::move(message->fds.front());
+    os::Fd answered;
+    Answer answer;
+    if (const Status done = Do(*request, std::move(given), &answer, &answered); !done) {
+      answer = {.status = done.error().code != 0 ? done.error().code : cuda::CUDA_ERROR_UNKNOWN,
+                .text = done.error().text};
+      answered.Reset();
+    }
+    const int fds[] = {answered.get()};
+    if (!os::Send(file(PlaceFile::kSocket), Serialize(answer), {fds, answered ? size_t{1} : size_t{0}})) return;
+  }
+}
+
+Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* file) {
+  switch (request.kind) {
+    case RequestKind::kOpenWindow: {
+      TUTTI_ASSIGN(answer->value, window_.Open(std::move(given), request.host_bytes, request.bytes, request.address));
+      return {};
+    }
+    case RequestKind::kFindAddresses: {
+      TUTTI_ASSIGN(answer->value, window_.FindAddresses(request.bytes, request.address));
+      return {};
+    }
+    case RequestKind::kAttachHost: return window_.AttachHost(request.address, request.bytes);
+    case RequestKind::kMapSlab:
+      return window_.MapSlab(request.address, request.bytes, (request.flags & kShareable) != 0);
+    case RequestKind::kUnmapSlab: return window_.UnmapSlab(request.address, request.bytes);
+    case RequestKind::kExportSlab: {
+      TUTTI_ASSIGN(*file, window_.ExportSlab(request.address));
+      return {};
+    }
+    case RequestKind::kMapMemory:
+      return window_.MapMemory(request.address, request.bytes, given, (request.flags & kReadOnly) == 0);
+    case RequestKind::kSetAccess:
+      return window_.SetAccess(request.address, request.bytes, (request.flags & kReadOnly) == 0);
+    case RequestKind::kClear: return window_.Clear(request.address, request.bytes);
+    case RequestKind::kReadWord: {
+      TUTTI_ASSIGN(answer->value, window_.ReadWord(request.address, request.bytes));
+      return {};
+    }
+    case RequestKind::kSetLimit:
+      return executor_.context->SetLimit(exchange_, static_cast<cuda::CUlimit>(request.limit), request.bytes);
+    case RequestKind::kLoadModule: {
+      TUTTI_ASSIGN(const os::Mapping image, os::Mapping::Constant(given.get(), kMostImageBytes));
+      TUTTI_ASSIGN(Modules::Loaded loaded, modules_.Load(request.module, {image.data(), image.size()}));
+      answer->text = std::move(loaded.log);
+      TUTTI_ASSIGN(*file, os::CreateMemoryOf("tutti-module-info", module::Serialize(loaded.info)));
+      return {};
+    }
+    case RequestKind::kUnloadModule: return modules_.Unload(request.module);
+    case RequestKind::kOccupancy: {
+      TUTTI_ASSIGN(answer->value, modules_.BlocksPerSm(request.module, request.kernel, request.block_threads,
+                                                       request.dynamic_shared_bytes));
+      return {};
+    }
+    case RequestKind::kEnter: break;
+  }
+  return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "a request of unknown kind");
+}
+
+}  // namespace tutti::executor

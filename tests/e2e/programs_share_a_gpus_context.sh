@@ -1,0 +1,52 @@
+# TUTTI_ISOLATION=shared: programs of a user that trust each other have places in one executor. One that is killed leaves the
+# others running; the executor's end is the end of all in it.
+. "$(dirname "$0")/lib.sh"
+use_programs
+[ -x "$bin/tutti-executor" ] || skip "needs tutti-executor"
+export TUTTI_DEVICE=cuda TUTTI_VENDOR_LIBCUDA=$bin/../lib/libcuda.so.1 TUTTI_CPU_MEMORY=256M TUTTI_CPU_SMS=2
+
+export TUTTI_ISOLATION=shared
+"$control" -d
+! "$(program reduction)" > "$work/untrusted" 2>&1 || fail "programs share without trust"
+expect_in "why not" "needs --trust 1 (TUTTI_TRUST=1)" "$(cat "$CUDA_MPS_LOG_DIRECTORY/"*.log "$work/untrusted")"
+ask 'quit -t 5' || fail "quit"
+
+export TUTTI_TRUST=1
+"$control" -d
+text=$("$(program reduction)" 2>&1) || fail "a program alone: $text"
+expect_in "the server's log" "Programs of a user share its contexts" "$(cat "$CUDA_MPS_LOG_DIRECTORY/server.log")"
+# The oldest first; one is kept ready.
+executors() { pgrep -P "$(pgrep -P "$(ask get_server_list)")" | sort -n; }
+"$(program vector_add)" --seconds 20 > "$work/killed" 2>&1 &
+killed=$!
+disown $killed
+"$(program matrix_multiply)" --seconds 6 > "$work/neighbour" 2>&1 &
+neighbour=$!
+both_listed() { local ps; ps=$(ask ps) && [[ "$ps" == *vector_add* && "$ps" == *matrix_multiply* ]]; }
+until_true "the programs are in ps" both_listed
+two_executors() { [ "$(executors | wc -l)" = 2 ]; }
+until_true "there is one executor for both, and the next one" two_executors
+sleep 1
+kill -9 $killed
+"$(program reduction)" > "$work/next" 2>&1 || fail "who comes to its place: $(cat "$work/next")"
+expect_in "who comes to its place" " 0 wrong" "$(cat "$work/next")"
+expect "executors" 2 "$(executors | wc -l)"
+wait $neighbour || fail "its neighbour: $(cat "$work/neighbour")"
+expect_in "its neighbour" " 0 wrong" "$(cat "$work/neighbour")"
+
+for name in vector_add matrix_multiply; do
+  "$(program $name)" --seconds 20 > "$work/$name" 2>&1 &
+done
+until_true "the next two are in ps" both_listed
+until_true "they share one, too" two_executors
+sleep 1
+kill -9 "$(executors | head -n 1)"
+for name in vector_add matrix_multiply; do
+  ! wait -n || fail "a program goes on without its executor"
+done
+for name in vector_add matrix_multiply; do
+  says 'CUDA_ERROR_DEVICE_UNAVAILABLE\|cudaErrorDevicesUnavailable' "$work/$name" || fail "what $name says: $(cat "$work/$name")"
+done
+text=$("$(program reduction)" 2>&1) || fail "the next program: $text"
+expect_in "the next program" " 0 wrong" "$text"
+ask 'quit -t 5' || fail "quit"
