@@ -310,6 +310,10 @@ union CUlaunchAttributeValue {
     CUevent event;
     int flags;
   } eventAtLaunch;  // programmaticEvent and launchCompletionEvent
+  struct {
+    int deviceUpdatable;
+    void* devNode;
+  } deviceUpdatableKernelNode;
 };
 using CUstreamAttrValue = CUlaunchAttributeValue;
 

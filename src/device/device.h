@@ -236,12 +236,16 @@ class Space {
   // Graphs that kernels launch (wire/ring_layout.h). Uploading one is as thread-safe as preparing the kernels that it
   // names. NOT_SUPPORTED where kernels launch none, INVALID_HANDLE for kernels that are none of `device`,
   // OUT_OF_MEMORY beyond wire::kMostGraphs.
-  virtual Status UploadGraph(uint32_t /*device*/, uint64_t /*graph*/, std::vector<wire::GraphNode> /*nodes*/) {
+  // `is_node`: wire::kGraphIsNode.
+  virtual Status UploadGraph(uint32_t /*device*/, uint64_t /*graph*/, std::vector<wire::GraphNode> /*nodes*/,
+                             bool /*is_node*/) {
     return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "kernels of this device launch no graphs");
   }
   virtual void DropGraph(uint64_t /*graph*/) {}
   // Stream-ordered. A graph that is not there is a Fault of the Space.
-  virtual Status LaunchGraph(uint32_t, uint64_t, uint64_t) { return Fail("kernels of this device launch no graphs"); }
+  virtual Status LaunchGraph(uint32_t /*stream*/, uint64_t /*ticket*/, uint64_t /*graph*/, uint32_t /*environment*/) {
+    return Fail("kernels of this device launch no graphs");
+  }
   virtual Status EndEnvironment(uint32_t stream, uint64_t ticket, uint32_t /*environment*/) {
     return Mark(stream, ticket);
   }

@@ -46,6 +46,7 @@ constexpr uint32_t WordsOf(char argument) {
 }
 
 inline constexpr uint32_t kMostRuntimeWords = 21;
+inline constexpr uint32_t kMostUpdateBytes = 128;  // in the words behind the fourth
 
 // CUDA's result of a function of the device runtime: those that kernels are given.
 enum class RuntimeError : uint32_t {

@@ -13,11 +13,13 @@ using wire::RecordKind;
 Status Session::HandleGraph(const wire::Untrusted<wire::RawRecord>& untrusted) {
   const wire::RawRecord& head = untrusted.Unchecked();
   switch (head.kind) {
-    case RecordKind::kGraphLaunch:
-      return space_->LaunchGraph(head.stream, head.ticket, wire::ValidateGraphLaunch(untrusted).graph);
+    case RecordKind::kGraphLaunch: {
+      const wire::GraphLaunchBody launch = wire::ValidateGraphLaunch(untrusted);
+      return space_->LaunchGraph(head.stream, head.ticket, launch.graph, launch.environment);
+    }
     case RecordKind::kEnvironmentEnd:
       return space_->EndEnvironment(head.stream, head.ticket, wire::ValidateEnvironmentEnd(untrusted).environment);
-    case RecordKind::kGraphDrop: space_->DropGraph(wire::ValidateGraphLaunch(untrusted).graph); return {};
+    case RecordKind::kGraphDrop: space_->DropGraph(wire::ValidateGraphDrop(untrusted).graph); return {};
     default: return HandleGraphUpload(untrusted);
   }
 }
@@ -39,7 +41,8 @@ Status Session::HandleGraphUpload(const wire::Untrusted<wire::RawRecord>& untrus
     if (!nodes) {
       self->Break(nodes.error().text);
     } else {
-      const Status uploaded = self->space_->UploadGraph(body.device, body.graph, std::move(*nodes));
+      const Status uploaded =
+          self->space_->UploadGraph(body.device, body.graph, std::move(*nodes), (body.flags & wire::kGraphIsNode) != 0);
       self->sink_->Reply(reply, uploaded ? 0 : uploaded.error().code, {0, 0, 0, 0});
     }
     self->Resume();

@@ -37,8 +37,10 @@ Status ReadWork(std::span<const uint8_t> work, GraphNode* node) {
 }  // namespace
 
 uint32_t GraphWriter::Add(RecordKind kind, std::span<const uint32_t> before, std::span<const uint8_t> body,
-                          std::span<const uint8_t> arguments) {
+                          std::span<const uint8_t> arguments, uint64_t device_node, bool enabled) {
   out_.Put(uint32_t{static_cast<uint8_t>(kind)});
+  out_.Put(device_node);
+  out_.Put(uint32_t{enabled});
   out_.Put(static_cast<uint32_t>(before.size()));
   for (const uint32_t node : before) out_.Put(node);
   std::vector<uint8_t> work(body.begin(), body.end());
@@ -57,7 +59,7 @@ std::vector<uint8_t> GraphWriter::Take() {
 }
 
 Result<std::vector<GraphNode>> ParseGraph(std::span<const uint8_t> description) {
-  constexpr uint32_t kHeadBytes = 3 * sizeof(uint32_t);
+  constexpr uint32_t kHeadBytes = 4 * sizeof(uint32_t) + sizeof(uint64_t);
   ByteReader in(description);
   const uint32_t count = in.GetCount(kHeadBytes);
   std::vector<GraphNode> nodes;
@@ -66,6 +68,11 @@ Result<std::vector<GraphNode>> ParseGraph(std::span<const uint8_t> description) 
     const auto kind = in.Get<uint32_t>();
     if (kind > 0xff) return Fail("a graph of kernels with a node of another kind");
     node.kind = static_cast<RecordKind>(kind);
+    node.device_node = in.Get<uint64_t>();
+    const auto enabled = in.Get<uint32_t>();
+    node.enabled = enabled != 0;
+    if (enabled > 1 || ((node.device_node != 0 || !node.enabled) && node.kind != RecordKind::kLaunch))
+      return Fail("a node of a graph that kernels cannot change as it says");
     const uint32_t before = in.GetCount(sizeof(uint32_t));
     for (uint32_t i = 0; i < before; ++i) {
       node.before.push_back(in.Get<uint32_t>());

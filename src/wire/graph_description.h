@@ -2,7 +2,7 @@
 // joints between them, each behind others that come before it in the description. So no order of them is a circle.
 //
 //   u32 nodes, then for each:
-//   u32 kind (RecordKind)
+//   u32 kind (RecordKind), u64 what kernels change it by (0: they do not), u32 whether it does anything (1) or not (0)
 //   u32 count of the nodes that it waits for, and their numbers, each below its own
 //   u32 bytes of its work, and the work: the body of a record of that kind, and a launch's arguments; of kMarker, which
 //   is a joint, nothing
@@ -20,6 +20,8 @@ namespace tutti::wire {
 
 struct GraphNode {
   RecordKind kind = RecordKind::kMarker;  // kLaunch, kCopy, kFill or kMarker
+  uint64_t device_node = 0;  // of a launch (cudaGraphDeviceNode_t), by the client's choice
+  bool enabled = true;
   std::vector<uint32_t> before;
   LaunchBody launch{};
   uint32_t cluster[3] = {1, 1, 1};
@@ -32,7 +34,7 @@ struct GraphNode {
 class GraphWriter {
  public:
   uint32_t Add(RecordKind kind, std::span<const uint32_t> before, std::span<const uint8_t> body = {},
-               std::span<const uint8_t> arguments = {});
+               std::span<const uint8_t> arguments = {}, uint64_t device_node = 0, bool enabled = true);
   uint32_t nodes() const { return nodes_; }
   std::vector<uint8_t> Take();
 

@@ -24,7 +24,7 @@ std::vector<uint8_t> Arguments() {
 // A launch, a copy behind it, and a joint behind both.
 std::vector<uint8_t> Good() {
   GraphWriter writer;
-  writer.Add(RecordKind::kLaunch, {}, BytesOf(kLaunch), Arguments());
+  writer.Add(RecordKind::kLaunch, {}, BytesOf(kLaunch), Arguments(), 77, false);
   const uint32_t first[] = {0}, both[] = {0, 1};
   writer.Add(RecordKind::kCopy, first, BytesOf(kCopy));
   writer.Add(RecordKind::kMarker, both);
@@ -43,6 +43,9 @@ TEST(GraphDescription, IsReadAsItWasWritten) {
   ASSERT_EQ(nodes->size(), 3u);
   EXPECT_EQ((*nodes)[0].launch.kernel, 7u);
   EXPECT_EQ((*nodes)[0].arguments, Arguments());
+  EXPECT_EQ((*nodes)[0].device_node, 77u);
+  EXPECT_FALSE((*nodes)[0].enabled);
+  EXPECT_TRUE((*nodes)[1].enabled);
   EXPECT_EQ((*nodes)[1].copy.source, 8192u);
   EXPECT_EQ((*nodes)[1].before, std::vector<uint32_t>{0});
   EXPECT_EQ((*nodes)[2].kind, RecordKind::kMarker);
@@ -63,6 +66,17 @@ TEST(GraphDescription, NoNodeWaitsForItselfOrALaterOne) {
   EXPECT_TRUE(IsGood(RecordKind::kMarker, {}, {}));
   EXPECT_FALSE(IsGood(RecordKind::kMarker, itself, {}));
   EXPECT_FALSE(IsGood(RecordKind::kMarker, later, {}));
+}
+
+TEST(GraphDescription, OnlyLaunchesAreChangedByKernels) {
+  for (const RecordKind kind : {RecordKind::kLaunch, RecordKind::kCopy}) {
+    GraphWriter named, disabled;
+    const auto body = kind == RecordKind::kCopy ? BytesOf(kCopy) : BytesOf(kLaunch);
+    named.Add(kind, {}, body, Arguments(), 77);
+    disabled.Add(kind, {}, body, Arguments(), 0, false);
+    EXPECT_EQ(ParseGraph(named.Take()).has_value(), kind == RecordKind::kLaunch);
+    EXPECT_EQ(ParseGraph(disabled.Take()).has_value(), kind == RecordKind::kLaunch);
+  }
 }
 
 TEST(GraphDescription, WorkIsCheckedAsThatOfRecords) {

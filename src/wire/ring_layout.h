@@ -184,6 +184,8 @@ inline constexpr uint32_t kMostConditionalDepth = 64;  // conditional nodes with
 
 struct GraphLaunchBody {
   uint64_t graph;
+  uint32_t environment;  // of one that is a node (kGraphIsNode), as in LaunchBody
+  uint32_t reserved;
 };
 
 struct EnvironmentEndBody {
@@ -359,8 +361,10 @@ struct GraphUploadBody {
   uint64_t address;  // of the description, in the part of the window that the server reaches
   uint64_t bytes;
   uint32_t device;
-  uint32_t reserved;
+  uint32_t flags;
 };
+// It is one kernel, a node that kernels change, of a graph that the client submits itself; kernels cannot launch it.
+inline constexpr uint32_t kGraphIsNode = 1;
 struct GraphDropBody {
   uint64_t graph;
 };

@@ -290,6 +290,10 @@ GraphLaunchBody ValidateGraphLaunch(const Untrusted<RawRecord>& untrusted) {
   return untrusted.Unchecked().body<GraphLaunchBody>();
 }
 
+GraphDropBody ValidateGraphDrop(const Untrusted<RawRecord>& untrusted) {
+  return untrusted.Unchecked().body<GraphDropBody>();
+}
+
 EnvironmentEndBody ValidateEnvironmentEnd(const Untrusted<RawRecord>& untrusted) {
   return untrusted.Unchecked().body<EnvironmentEndBody>();
 }
@@ -297,6 +301,7 @@ EnvironmentEndBody ValidateEnvironmentEnd(const Untrusted<RawRecord>& untrusted)
 Result<GraphUploadBody> ValidateGraphUpload(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
   const auto body = untrusted.Unchecked().body<GraphUploadBody>();
   if (body.device >= device_count) return Fail(fmt::format("a graph on device {}", body.device));
+  if ((body.flags & ~kGraphIsNode) != 0) return Fail(fmt::format("flags {:#x} of a graph", body.flags));
   if (body.bytes == 0 || body.bytes > kMostGraphBytes) return Fail(fmt::format("a graph in {} bytes", body.bytes));
   if (!CheckedAdd<uint64_t>(body.address, body.bytes)) return Fail("a graph beyond the end of memory");
   return body;

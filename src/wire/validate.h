@@ -35,7 +35,8 @@ ConditionSetBody ValidateConditionSet(const Untrusted<RawRecord>& record);
 Result<ConditionalBody> ValidateConditional(const Untrusted<RawRecord>& record);
 BodyBody ValidateBody(const Untrusted<RawRecord>& record);  // any number is fine: a body that no value chooses
 Result<ConditionalEndBody> ValidateConditionalEnd(const Untrusted<RawRecord>& record);
-GraphLaunchBody ValidateGraphLaunch(const Untrusted<RawRecord>& record);  // and of kGraphDrop; any number is fine
+GraphLaunchBody ValidateGraphLaunch(const Untrusted<RawRecord>& record);  // any number is fine
+GraphDropBody ValidateGraphDrop(const Untrusted<RawRecord>& record);  // any number is fine
 EnvironmentEndBody ValidateEnvironmentEnd(const Untrusted<RawRecord>& record);  // any number is fine
 Result<GraphUploadBody> ValidateGraphUpload(const Untrusted<RawRecord>& record, uint32_t device_count);
 HostCallBody ValidateHostCall(const Untrusted<RawRecord>& record);  // and of its answer; any token is fine

@@ -79,6 +79,8 @@ CUresult cuGraphClone(CUgraph* out, CUgraph handle) {
   CU_TRY(CheckPlain(*graph, "cloned"));
   if (graph->has_conditionals())
     return Complain(CUDA_ERROR_INVALID_VALUE, "a graph with conditional nodes cannot be cloned");
+  if (graph->has_updatable_nodes())
+    return Complain(CUDA_ERROR_INVALID_VALUE, "a graph with nodes that kernels change cannot be cloned");
   Graph* const clone = graph->Clone(false);
   if (clone == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = clone->handle();
@@ -164,6 +166,9 @@ CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const
 CUresult cuGraphDestroyNode(CUgraphNode handle) {
   CU_ASSIGN(GraphNode* const node, FindNode(handle));
   CU_TRY(CheckPlain(node->graph(), "changed to have fewer nodes"));
+  const auto* const kernel = node->As<KernelWork>();
+  if (kernel != nullptr && kernel->device_node != 0)
+    return Complain(CUDA_ERROR_INVALID_VALUE, "a node that kernels change cannot be removed");
   node->graph().Remove(node);
   return CUDA_SUCCESS;
 }

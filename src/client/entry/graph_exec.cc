@@ -96,7 +96,8 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
   CU_ASSIGN(Stream* const stream, StreamOf(stream_handle));
   if (stream->capture() == nullptr) return exec->Launch(*stream);
   if (exec->has_memory_nodes()) return Capture::Break(*stream, "launch of a graph that allocates or frees memory");
-  if (exec->is_single()) return Capture::Break(*stream, "launch of a graph with conditional nodes");
+  if (exec->is_single())
+    return Capture::Break(*stream, "launch of a graph with conditional nodes, or with nodes that kernels change");
   Graph* const copy = exec->Copy();
   return copy != nullptr ? Capture::Add(*stream, ChildWork{copy}) : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -110,6 +110,8 @@ Answer<NodeWork> DescribedChild(CUgraph handle) {
     return Refuse(Complain(CUDA_ERROR_INVALID_VALUE, "a graph that allocates or frees memory cannot be a child graph"));
   if (graph->has_conditionals())
     return Refuse(Complain(CUDA_ERROR_INVALID_VALUE, "a graph with conditional nodes cannot be a child graph"));
+  if (graph->has_updatable_nodes())
+    return Refuse(Complain(CUDA_ERROR_INVALID_VALUE, "a graph with nodes that kernels change cannot be a child graph"));
   return ChildWork{graph};
 }
 Answer<NodeWork> Described(const CUgraphNodeParams* p) {
@@ -272,6 +274,14 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID id,
   CU_ASSIGN(KernelWork* const work, Find<KernelWork>(node));
   if (value == nullptr || id < 0 || id > CU_LAUNCH_ATTRIBUTE_LAST) return CUDA_ERROR_INVALID_VALUE;
   if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) work->shape.cooperative = value->number != 0;
+  if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+    const int wanted = value->deviceUpdatableKernelNode.deviceUpdatable;
+    if (wanted != 1 && (wanted != 0 || work->device_node != 0)) return CUDA_ERROR_INVALID_VALUE;
+    if (wanted == 1 && work->device_node == 0) work->device_node = NewDeviceNode();
+    // As CUDA documents it, for all that its parameter says.
+    const_cast<CUlaunchAttributeValue*>(value)->deviceUpdatableKernelNode.devNode =
+        reinterpret_cast<void*>(work->device_node);
+  }
   if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
     const uint32_t cluster[] = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
     if (cluster[0] == 0 && (cluster[1] | cluster[2]) != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -284,6 +294,10 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUlaunchAttributeID id,
   if (value == nullptr || id < 0 || id > CU_LAUNCH_ATTRIBUTE_LAST) return CUDA_ERROR_INVALID_VALUE;
   *value = {};
   if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) value->number = work->shape.cooperative;
+  if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+    value->deviceUpdatableKernelNode.deviceUpdatable = work->device_node != 0 ? 1 : 0;
+    value->deviceUpdatableKernelNode.devNode = reinterpret_cast<void*>(work->device_node);
+  }
   if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
     value->clusterDim = {work->shape.cluster[0], work->shape.cluster[1], work->shape.cluster[2]};
   return CUDA_SUCCESS;
@@ -291,6 +305,7 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUlaunchAttributeID id,
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
   CU_ASSIGN(KernelWork* const destination, Find<KernelWork>(to));
   CU_ASSIGN(const KernelWork* const source, Find<KernelWork>(from));
+  if (destination->device_node != 0 || source->device_node != 0) return CUDA_ERROR_INVALID_VALUE;
   destination->shape.cooperative = source->shape.cooperative;
   std::ranges::copy(source->shape.cluster, destination->shape.cluster);
   return CUDA_SUCCESS;

@@ -13,10 +13,11 @@ namespace tutti::client::entry {
 namespace {
 
 CUresult LaunchIn(CUstream stream_handle, CUfunction function_handle, const LaunchShape& shape, void** parameters,
-                  void** extra) {
+                  void** extra, uint64_t device_node = 0) {
   CU_ASSIGN(Stream* const stream, StreamOf(stream_handle));
   if (stream->capture() != nullptr) [[unlikely]] {
     CU_ASSIGN(KernelWork work, MakeKernelWork(function_handle, stream->context(), shape, parameters, extra));
+    work.device_node = device_node;
     return Capture::Add(*stream, std::move(work));
   }
   CU_ASSIGN(Function* const function, ResolveFunction(function_handle, stream->context()));
@@ -36,7 +37,10 @@ CUresult Apply(const CUlaunchAttribute& attribute, LaunchShape& shape) {
       shape.cluster[1] = attribute.value.clusterDim.y;
       shape.cluster[2] = attribute.value.clusterDim.z;
       return shape.cluster[0] != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: {
+      const int wanted = attribute.value.deviceUpdatableKernelNode.deviceUpdatable;
+      return wanted == 0 || wanted == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
     default:
       return attribute.id >= 0 && attribute.id <= CU_LAUNCH_ATTRIBUTE_LAST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   }
@@ -80,7 +84,20 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
                     .dynamic_shared_bytes = config->sharedMemBytes};
   const std::span<const CUlaunchAttribute> attributes(config->attrs, config->numAttrs);
   for (const CUlaunchAttribute& attribute : attributes) CU_TRY(Apply(attribute, shape));
-  CU_TRY(LaunchIn(config->hStream, function, shape, parameters, extra));
+  CUlaunchAttribute* updatable = nullptr;
+  for (CUlaunchAttribute& attribute : std::span(config->attrs, config->numAttrs)) {
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE &&
+        attribute.value.deviceUpdatableKernelNode.deviceUpdatable == 1)
+      updatable = &attribute;
+  }
+  uint64_t device_node = 0;
+  if (updatable != nullptr) {
+    CU_ASSIGN(Stream* const stream, StreamOf(config->hStream));
+    if (stream->capture() == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    device_node = NewDeviceNode();
+  }
+  CU_TRY(LaunchIn(config->hStream, function, shape, parameters, extra, device_node));
+  if (updatable != nullptr) updatable->value.deviceUpdatableKernelNode.devNode = reinterpret_cast<void*>(device_node);
   return RecordEvents(attributes, config->hStream);
 }
 

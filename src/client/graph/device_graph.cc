@@ -58,10 +58,25 @@ class Describer {
   }
   std::vector<uint8_t> Take() { return writer_.Take(); }
 
+  Answer<uint32_t> PutKernel(const KernelWork& work, const std::vector<uint32_t>& before, bool enabled) {
+    Function* const function = FunctionOf(work);
+    if (function == nullptr) {
+      return Refuse(
+          Complain(CUDA_ERROR_INVALID_HANDLE, "a graph that kernels launch has a kernel whose module was unloaded"));
+    }
+    CU_TRY_OR_REFUSE(CheckWork(work));
+    CU_TRY_OR_REFUSE(CheckLaunch(function->context(), *function, work.shape));
+    const auto& block = work.shape.block;
+    CU_ASSIGN_OR_REFUSE(const uint32_t kernel, function->Prepared({block[0], block[1], block[2]}));
+    return writer_.Add(wire::RecordKind::kLaunch, before, BytesOf(BodyOf(*function, work.shape, kernel)),
+                       work.arguments, work.device_node, enabled);
+  }
+
  private:
   Answer<uint32_t> PutNode(GraphNode& node, const std::vector<uint32_t>& before) {
-    if (disabled_(&node)) return Joint(before);
-    if (const auto* const kernel = node.As<KernelWork>()) return PutKernel(*kernel, before);
+    const auto* const kernel = node.As<KernelWork>();
+    if (disabled_(&node) && (kernel == nullptr || kernel->device_node == 0)) return Joint(before);
+    if (kernel != nullptr) return PutKernel(*kernel, before, !disabled_(&node));
     if (const auto* const copy = node.As<CopyWork>()) {
       CU_TRY_OR_REFUSE(CheckWork(*copy));
       if (copy->request.shape.empty()) return Joint(before);
@@ -80,20 +95,6 @@ class Describer {
     std::vector<uint32_t> ends;
     CU_TRY_OR_REFUSE(Put(*child->graph, {begin}, &ends));
     return ends.empty() ? begin : Joint(ends);
-  }
-
-  Answer<uint32_t> PutKernel(const KernelWork& work, const std::vector<uint32_t>& before) {
-    Function* const function = FunctionOf(work);
-    if (function == nullptr) {
-      return Refuse(
-          Complain(CUDA_ERROR_INVALID_HANDLE, "a graph that kernels launch has a kernel whose module was unloaded"));
-    }
-    CU_TRY_OR_REFUSE(CheckWork(work));
-    CU_TRY_OR_REFUSE(CheckLaunch(function->context(), *function, work.shape));
-    const auto& block = work.shape.block;
-    CU_ASSIGN_OR_REFUSE(const uint32_t kernel, function->Prepared({block[0], block[1], block[2]}));
-    return writer_.Add(wire::RecordKind::kLaunch, before, BytesOf(BodyOf(*function, work.shape, kernel)),
-                       work.arguments);
   }
 
   uint32_t Joint(const std::vector<uint32_t>& before) { return writer_.Add(wire::RecordKind::kMarker, before); }
@@ -186,6 +187,27 @@ Answer<std::vector<uint8_t>> Describe(Graph& graph, const std::function<bool(con
   if (description.size() <= wire::kMostGraphBytes) return description;
   return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED, "a graph that kernels launch takes {} bytes: at most {}",
                          description.size(), wire::kMostGraphBytes));
+}
+
+Answer<std::vector<uint8_t>> DescribeNode(const KernelWork& work, bool enabled) {
+  const std::function<bool(const GraphNode*)> none;
+  Describer describer(none);
+  const auto number = describer.PutKernel(work, {}, enabled);
+  if (!number) return Refuse(number.error());
+  return describer.Take();
+}
+
+int ForEachUpdatable(const Graph& graph, const std::function<int(const GraphNode&, const KernelWork&)>& use) {
+  for (GraphNode* const node : graph.nodes()) {
+    int status = CUDA_SUCCESS;
+    ForEachGraph(node->work(), [&](const Graph* inner) {
+      if (status == 0) status = ForEachUpdatable(*inner, use);
+    });
+    CU_TRY(status);
+    const auto* const kernel = node->As<KernelWork>();
+    if (kernel != nullptr && kernel->device_node != 0) CU_TRY(use(*node, *kernel));
+  }
+  return CUDA_SUCCESS;
 }
 
 Answer<bool> MayLaunchGraphs(const Graph& graph) {

@@ -30,6 +30,11 @@ Context* ContextOf(Graph& graph);
 // `disabled`: nodes that do nothing. Prepares the kernels. INVALID_HANDLE if a module has been unloaded.
 Answer<std::vector<uint8_t>> Describe(Graph& graph, const std::function<bool(const GraphNode*)>& disabled);
 
+// The same of one kernel node that kernels change, of a graph that is launched node by node.
+Answer<std::vector<uint8_t>> DescribeNode(const KernelWork& work, bool enabled);
+// Calls `use` with each such node of the graph and of those in it, until it gives an error, which is returned.
+int ForEachUpdatable(const Graph& graph, const std::function<int(const GraphNode&, const KernelWork&)>& use);
+
 // Whether kernels of the graph may launch such graphs. INVALID_VALUE if they are of several contexts.
 Answer<bool> MayLaunchGraphs(const Graph& graph);
 

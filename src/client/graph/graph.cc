@@ -42,6 +42,9 @@ constinit Pool<Graph, 1 << 17> Graph::pool_;
 
 bool GraphNode::Become(const NodeWork& work) {
   NodeWork copy = work;
+  const auto* const before = As<KernelWork>();
+  auto* const after = std::get_if<KernelWork>(&copy);
+  if (before != nullptr && after != nullptr) after->device_node = before->device_node;
   if (!CopyGraphs(copy, graph_)) return false;
   std::swap(work_, copy);
   DropGraphs(copy);
@@ -104,6 +107,13 @@ bool Graph::has_conditionals() const {
   return std::ranges::any_of(nodes_, [](GraphNode* node) { return node->As<ConditionalWork>() != nullptr; });
 }
 
+bool Graph::has_updatable_nodes() const {
+  return std::ranges::any_of(nodes_, [](GraphNode* node) {
+    const auto* const kernel = node->As<KernelWork>();
+    return kernel != nullptr && kernel->device_node != 0;
+  });
+}
+
 bool Graph::has_unused_condition() const {
   const bool own = std::ranges::any_of(conditions_, [](const auto& condition) { return !condition->used(); });
   return own || std::ranges::any_of(nodes_, [](GraphNode* node) {
@@ -138,8 +148,8 @@ Graph* Graph::Clone(bool owned, Graph* around) const {
 Answer<Graph::Instance> Graph::TakeInstance() {
   if (!instance_.expired()) {
     return Refuse(Complain(cuda::CUDA_ERROR_INVALID_VALUE,
-                           "a graph with conditional nodes, or with nodes that allocate or free memory, has an "
-                           "executable graph already: destroy it first (cuGraphExecDestroy)"));
+                           "a graph with conditional nodes, or with nodes that allocate or free memory or that "
+                           "kernels change, has an executable graph already: destroy it first (cuGraphExecDestroy)"));
   }
   auto instance = std::make_shared<Hold>();
   instance_ = instance;

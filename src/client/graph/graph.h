@@ -75,7 +75,9 @@ class Graph {
   bool has_memory_nodes() const { return has_memory_nodes_; }
   // Then it may have one executable graph at a time, be no child, and not be cloned by the program either.
   bool has_conditionals() const;
-  bool is_single() const { return has_memory_nodes_ || has_conditionals(); }
+  bool is_single() const { return has_memory_nodes_ || has_conditionals() || has_updatable_nodes(); }
+  // Whether kernels change nodes of it. The same holds.
+  bool has_updatable_nodes() const;
   // Its conditions, and those of graphs in it that have been created for this one.
   void Keep(Condition::Handle condition) { conditions_.push_back(std::move(condition)); }
   // Whether it has a condition that is no node's.

@@ -31,7 +31,8 @@ GraphExec::GraphExec(Graph* copy, GraphPlan plan, uint64_t flags, Graph::Instanc
       plan_(std::move(plan)),
       flags_(flags),
       all_lanes_own_(copy->has_conditionals()),
-      instance_(std::move(instance)) {
+      instance_(std::move(instance)),
+      has_updatable_nodes_(ForEachUpdatable(*copy_, [](const GraphNode&, const KernelWork&) { return 1; }) != 0) {
   Map(*copy_);
   FindMemory();
 }
@@ -69,9 +70,20 @@ GraphExec::~GraphExec() {
   for (const Lane& lane : lanes_) {
     if (Stream* const stream = lane.Find()) Stream::Destroy(stream);
   }
-  if (uploaded_to_ != nullptr && uploaded_to_ == &Attachment::Get())
-    Attachment::Get().ring().Submit(wire::RecordKind::kGraphDrop, 0, wire::GraphDropBody{.graph = AddressOf(this)});
+  if (uploaded_to_ != nullptr && uploaded_to_ == &Attachment::Get()) Drop();
   Graph::Destroy(copy_);
+}
+
+void GraphExec::Drop() {
+  const auto drop = [](uint64_t number) {
+    Attachment::Get().ring().Submit(wire::RecordKind::kGraphDrop, 0, wire::GraphDropBody{.graph = number});
+    return CUDA_SUCCESS;
+  };
+  if (for_device()) {
+    drop(AddressOf(this));
+  } else {
+    ForEachUpdatable(*copy_, [&](const GraphNode&, const KernelWork& work) -> int { return drop(work.device_node); });
+  }
 }
 
 Answer<GraphExec*> GraphExec::Create(Graph& graph, uint64_t flags) {
@@ -105,7 +117,7 @@ Answer<GraphExec*> GraphExec::Create(Graph& graph, uint64_t flags) {
 }
 
 int GraphExec::Upload(Context& context) {
-  if (!for_device()) return CUDA_SUCCESS;
+  if (!for_device() && !has_updatable_nodes_) return CUDA_SUCCESS;
   std::lock_guard lock(launch_mutex_);
   return UploadLocked(context);
 }
@@ -115,23 +127,34 @@ int GraphExec::UploadLocked(Context& context) {
   if (!changed_ && uploaded_to_ == &attachment) return CUDA_SUCCESS;
   Context* const own = ContextOf(*copy_);
   Context& at = own != nullptr ? *own : context;
-  CU_ASSIGN(const auto description, Describe(*copy_, [this](const GraphNode* node) { return !Enabled(node); }));
-  const auto scratch = Staging::Get().Take(at, description.size());
+  uploaded_to_ = &attachment;  // part of it, if the rest fails
+  device_ = &at.device();
+  if (for_device()) {
+    CU_ASSIGN(const auto description, Describe(*copy_, [this](const GraphNode* node) { return !Enabled(node); }));
+    CU_TRY(Send(at, AddressOf(this), description, 0));
+  } else {
+    CU_TRY(ForEachUpdatable(*copy_, [&](const GraphNode& node, const KernelWork& work) -> int {
+      CU_ASSIGN(const auto description, DescribeNode(work, Enabled(&node)));
+      return Send(work.function->context(), work.device_node, description, wire::kGraphIsNode);
+    }));
+  }
+  changed_ = false;
+  return CUDA_SUCCESS;
+}
+
+int GraphExec::Send(Context& context, uint64_t number, std::span<const uint8_t> description, uint32_t flags) {
+  const auto scratch = Staging::Get().Take(context, description.size());
   if (!scratch) return CUDA_ERROR_OUT_OF_MEMORY;
   std::ranges::copy(description, reinterpret_cast<uint8_t*>(scratch->address));
-  const int status = attachment.replies()
-                         .Call(wire::RecordKind::kGraphUpload, wire::GraphUploadBody{.graph = AddressOf(this),
-                                                                                     .address = scratch->address,
-                                                                                     .bytes = description.size(),
-                                                                                     .device = at.device().index(),
-                                                                                     .reserved = 0})
-                         .status;
+  const wire::GraphUploadBody body{.graph = number,
+                                   .address = scratch->address,
+                                   .bytes = description.size(),
+                                   .device = context.device().index(),
+                                   .flags = flags};
+  const int status = Attachment::Get().replies().Call(wire::RecordKind::kGraphUpload, body).status;
   Staging::Get().GiveBack(*scratch, {});
-  if (status != 0) return Complain(status, "the server does not take a graph that kernels are to launch");
-  changed_ = false;
-  uploaded_to_ = &attachment;
-  device_ = &at.device();
-  return CUDA_SUCCESS;
+  if (status == 0) return CUDA_SUCCESS;
+  return Complain(status, "the server does not take a graph that kernels launch or change");
 }
 
 int GraphExec::LaunchByServer(Stream& stream) {
@@ -139,7 +162,8 @@ int GraphExec::LaunchByServer(Stream& stream) {
   if (device_ != &stream.context().device())
     return Complain(CUDA_ERROR_INVALID_VALUE, "launch of a graph in a stream of another device");
   stream.WaitFor(last_launch_);
-  stream.Submit(wire::RecordKind::kGraphLaunch, wire::GraphLaunchBody{.graph = AddressOf(this)});
+  stream.Submit(wire::RecordKind::kGraphLaunch,
+                wire::GraphLaunchBody{.graph = AddressOf(this), .environment = 0, .reserved = 0});
   last_launch_ = stream.LastMark();
   return CUDA_SUCCESS;
 }
@@ -223,6 +247,7 @@ int GraphExec::Launch(Stream& stream) {
     lock.lock();
   }
   if (for_device()) return LaunchByServer(stream);
+  if (has_updatable_nodes_) CU_TRY(UploadLocked(stream.context()));
   if (all_lanes_own_) CU_TRY(CheckBodies(*copy_, &stream));
   const uint32_t environment = may_launch_graphs_ ? NewEnvironment() : 0;
   std::vector<GraphAllocation::Handle> begun;
@@ -252,7 +277,10 @@ int GraphExec::RunSteps(std::span<Stream* const> lanes, uint32_t environment) co
     const GraphPlan::Step& step = plan_.steps[i];
     Stream& lane = *lanes[step.lane];
     for (const uint32_t earlier : step.after) lane.WaitFor(done[earlier]);
-    if (Enabled(step.node)) CU_TRY(Run(step.node->work(), lane, environment));
+    // What kernels change they may enable, too.
+    const auto* const kernel = step.node->As<KernelWork>();
+    if (Enabled(step.node) || (kernel != nullptr && kernel->device_node != 0))
+      CU_TRY(Run(step.node->work(), lane, environment));
     if (!done.empty()) done[i] = lane.LastMark();
   }
   return CUDA_SUCCESS;
@@ -301,6 +329,7 @@ GraphExec::Difference GraphExec::Compare(const Graph& own, const Graph& other) {
 
 // A graph with conditional or memory nodes then has this one as its executable graph, and the former graph has none.
 GraphExec::Difference GraphExec::Update(Graph& graph) {
+  if (has_updatable_nodes_ || graph.has_updatable_nodes()) return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, nullptr};
   const Difference difference = Compare(*copy_, graph);
   if (difference.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return difference;
   if (all_lanes_own_ && (graph.has_unused_condition() || CheckBodies(graph) != 0))

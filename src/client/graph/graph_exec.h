@@ -37,7 +37,8 @@ class GraphExec {
   uint64_t flags() const { return flags_; }
   int Launch(Stream& stream);
   // Whether kernels may launch it: then the server has it (client/graph/device_graph.h) from its making on, and runs it
-  // as a whole. Upload tells it what has changed; `context`: a live one.
+  // as a whole. It has nodes of other graphs, too, that kernels change. Upload tells it what has changed; `context`: a
+  // live one.
   bool for_device() const { return (flags_ & cuda::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0; }
   int Upload(Context& context);
   bool has_memory_nodes() const { return copy_->has_memory_nodes(); }
@@ -81,7 +82,9 @@ class GraphExec {
   void FindMemory();
   int RunSteps(std::span<Stream* const> lanes, uint32_t environment) const;
   int LaunchByServer(Stream& stream);
+  void Drop();
   int UploadLocked(Context& context);
+  int Send(Context& context, uint64_t number, std::span<const uint8_t> description, uint32_t flags);
   uint32_t LaunchWeight() const;
   StreamMark RoomAfter(Stream& stream, uint32_t weight) const;
 
@@ -99,6 +102,7 @@ class GraphExec {
   std::vector<Lane> lanes_;  // from the second lane on; if all are its own, from the first
   StreamMark last_launch_;
   bool may_launch_graphs_ = false;  // its kernels
+  const bool has_updatable_nodes_;  // at any depth
   bool changed_ = true;  // since the last upload
   const Attachment* uploaded_to_ = nullptr;
   const Device* device_ = nullptr;  // that it was uploaded for

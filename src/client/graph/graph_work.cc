@@ -1,5 +1,7 @@
 #include "client/graph/graph_work.h"
 
+#include <atomic>
+
 #include "client/array/copy_description.h"
 #include "client/base/complaint.h"
 #include "client/context/context.h"
@@ -21,6 +23,11 @@ int RunWork(const KernelWork& work, Stream& stream, uint32_t environment) {
   const Function* const found = Function::Find(work.function);
   if (found == nullptr || found->serial() != work.serial)
     return Complain(CUDA_ERROR_INVALID_HANDLE, "a graph launches a kernel whose module has been unloaded");
+  if (work.device_node != 0) {  // the executable graph has uploaded it
+    stream.Submit(wire::RecordKind::kGraphLaunch,
+                  wire::GraphLaunchBody{.graph = work.device_node, .environment = environment, .reserved = 0});
+    return CUDA_SUCCESS;
+  }
   size_t bytes = work.arguments.size();
   void* extra[] = {reinterpret_cast<void*>(CU_LAUNCH_PARAM_BUFFER_POINTER), const_cast<uint8_t*>(work.arguments.data()),
                    reinterpret_cast<void*>(CU_LAUNCH_PARAM_BUFFER_SIZE), &bytes,
@@ -85,6 +92,11 @@ int RunWork(const MemoryWork& work, Stream& stream, uint32_t) {
 }
 
 }  // namespace
+
+uint64_t NewDeviceNode() {
+  static std::atomic<uint64_t> last{uint64_t{0x6e} << 56};  // like no address
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 std::vector<void*> KernelWork::Pointers() const {
   std::vector<void*> pointers;

@@ -25,10 +25,15 @@ struct KernelWork {
   uint64_t serial = 0;  // of the function's module: detects that it was unloaded
   LaunchShape shape{};
   std::vector<uint8_t> arguments;
+  uint64_t device_node =
+      0;  // what kernels change it by (CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE); 0: they do not
 
   // Where each argument lies in `arguments`.
   std::vector<void*> Pointers() const;
 };
+
+// What names a node in kernels that change it: never used again.
+uint64_t NewDeviceNode();
 
 struct CopyWork {
   cuda::CUDA_MEMCPY3D description{};

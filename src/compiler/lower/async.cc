@@ -3,6 +3,7 @@
 #include "compiler/lower/atomic_update.h"
 #include "compiler/lower/cluster.h"
 #include "compiler/lower/families.h"
+#include "compiler/lower/loop.h"
 #include "compiler/lower/mbarrier_word.h"
 
 namespace tutti::compiler::lowering {
@@ -19,30 +20,6 @@ llvm::Type* BytesType(Emitter& e, uint64_t bytes) {
 void Copy(Emitter& e, llvm::Value* to, llvm::Value* from, uint64_t bytes) {
   llvm::Value* value = e.ir.CreateAlignedLoad(BytesType(e, bytes), from, llvm::Align(bytes));
   e.ir.CreateAlignedStore(value, to, llvm::Align(bytes));
-}
-
-// body(i) for i = 0, step, 2 step, ... below `end` (i64).
-template <typename Body>
-void Loop(Emitter& e, llvm::Value* end, uint64_t step, Body body) {
-  auto& ir = e.ir;
-  llvm::BasicBlock* before = ir.GetInsertBlock();
-  llvm::BasicBlock* head = e.NewBlock("copy");
-  llvm::BasicBlock* work = e.NewBlock("copy.next");
-  llvm::BasicBlock* done = e.NewBlock("copied");
-  ir.CreateBr(head);
-  ir.SetInsertPoint(head);
-  llvm::PHINode* i = ir.CreatePHI(ir.getInt64Ty(), 2);
-  i->addIncoming(ir.getInt64(0), before);
-  ir.CreateCondBr(ir.CreateICmpULT(i, end), work, done);
-  ir.SetInsertPoint(work);
-  body(i);
-  i->addIncoming(ir.CreateAdd(i, ir.getInt64(step)), ir.GetInsertBlock());
-  ir.CreateBr(head);
-  ir.SetInsertPoint(done);
-}
-
-llvm::Value* At(Emitter& e, llvm::Value* pointer, llvm::Value* offset) {
-  return e.ir.CreateGEP(e.ir.getInt8Ty(), pointer, offset);
 }
 
 // cp.async [to], [from], bytes{, source bytes or predicate "ignore source"}: bytes beyond the source's are zero-filled.

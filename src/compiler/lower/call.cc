@@ -126,7 +126,7 @@ void CallRuntime(Emitter& e, const RuntimeFunction& function) {
 void CallDirectly(Emitter& e, const ptx::Symbol& symbol) {
   if (symbol.kind != ptx::Symbol::Kind::kFunction) return e.Invalid(fmt::format("{} is not a function", symbol.name));
   const ptx::Function& callee = e.source().functions[symbol.index];
-  if (EmitDeviceRuntimeCall(e, callee.name)) return;
+  if (EmitNodeUpdate(e, callee.name) || EmitDeviceRuntimeCall(e, callee.name)) return;
   if (!callee.has_body) {
     if (const RuntimeFunction* runtime = RuntimeFunctionOf(callee.name)) return CallRuntime(e, *runtime);
     return e.Refuse(fmt::format("function {} is declared but not defined in this module", callee.name));

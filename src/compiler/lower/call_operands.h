@@ -22,6 +22,8 @@ llvm::Value* ReadScalarArgument(Emitter& e, size_t i, ptx::Type type);
 // Into the first return operand, if there is one.
 void WriteScalarReturn(Emitter& e, llvm::Value* value, ptx::Type type);
 
+// Calls of cudaGraphKernelNodeSetParam and cudaGraphKernelNodeUpdatesApply. False if the function is none of them.
+bool EmitNodeUpdate(Emitter& e, std::string_view function);
 // Calls of the device runtime (guest/device_runtime.h). False if the function is none of it.
 bool EmitDeviceRuntimeCall(Emitter& e, std::string_view function);
 

@@ -83,9 +83,9 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Status BeginConditional(uint32_t stream, uint64_t ticket, uint64_t condition, wire::ConditionalKind kind) override;
   Status BeginBody(uint32_t stream, uint64_t ticket, uint32_t number) override;
   Status EndConditional(uint32_t stream, uint64_t ticket, bool no_more) override;
-  Status UploadGraph(uint32_t device, uint64_t graph, std::vector<wire::GraphNode> nodes) override;
+  Status UploadGraph(uint32_t device, uint64_t graph, std::vector<wire::GraphNode> nodes, bool is_node) override;
   void DropGraph(uint64_t graph) override;
-  Status LaunchGraph(uint32_t stream, uint64_t ticket, uint64_t graph) override;
+  Status LaunchGraph(uint32_t stream, uint64_t ticket, uint64_t graph, uint32_t environment) override;
   Status EndEnvironment(uint32_t stream, uint64_t ticket, uint32_t environment) override;
   Status HostCallDone(uint32_t stream, uint64_t token) override;
   Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) override;
@@ -197,6 +197,8 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   // Graphs that they launch (cpu_space_graphs.cc).
   guest::RuntimeError LaunchGraphByKernel(Part* part, CpuOperation* from, const guest::RuntimeCall& call,
                                           ChildOrder::Ready* ready);
+  guest::RuntimeError UpdateNode(Part* part, const guest::RuntimeCall& call);
+  void ForgetNodes(const DeviceGraph& graph);
   CpuOperation* EnvironmentOf(Part* part, CpuOperation* from);
   guest::RuntimeError MakeRun(Part* part, const CpuOperation& from, const std::shared_ptr<const DeviceGraph>& graph,
                               std::unique_ptr<CpuOperation>* run);
@@ -230,6 +232,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Errands errands_;
   uint64_t launched_ = 0;
   std::unordered_map<uint64_t, std::shared_ptr<const DeviceGraph>> graphs_;  // by the client's numbers
+  std::unordered_map<uint64_t, std::shared_ptr<UpdatableNode>> updatable_nodes_;  // by the client's numbers
   std::map<std::pair<uint32_t, uint32_t>, CpuOperation*> environments_;  // the inner ones, by device and number
   std::vector<CpuOperation*> begun_;  // records whose families are to begin before the lock is released
   HelperThread fetcher_;  // of the code of kernels that kernels launch

@@ -151,7 +151,11 @@ void CpuSpace::CallLaunching(Part* part, CpuOperation* from, RuntimeCall* call) 
   } else if (call->function == RuntimeFunction::kGraphLaunch) {
     call->error = LaunchGraphByKernel(part, from, *call, &ready);
     StartChildren(part, &ready);
-  } else if (from->role == CpuOperation::Role::kNode) {
+  } else if (call->function == RuntimeFunction::kGraphNodeSetEnabled ||
+             call->function == RuntimeFunction::kGraphNodeSetGrid ||
+             call->function == RuntimeFunction::kGraphNodeSetBytes) {
+    call->error = UpdateNode(part, *call);
+  } else if (from->role == CpuOperation::Role::kNode && !from->parent->run->graph->is_node) {
     call->error = RuntimeError::kNotSupported;  // as in CUDA: its kernels launch graphs alone
   } else {
     if (from->children == nullptr) from->children = std::make_unique<ChildOrder>(&part->pending);
@@ -373,6 +377,13 @@ bool CpuSpace::StartChild(Part* part, CpuOperation* child) {
       AwaitCode(part, child);
       return true;
     }
+    const DeviceGraph::Node* const node =
+        child->role == CpuOperation::Role::kNode ? &child->parent->run->graph->nodes[child->node] : nullptr;
+    if (node != nullptr && node->updatable != nullptr) {
+      if (!node->updatable->enabled) return false;
+      child->arguments = node->updatable->arguments;
+      std::copy_n(node->updatable->grid, 3, child->shape.grid);
+    }
     Grid grid{.kernel = 0, .dynamic_shared_bytes = child->shape.dynamic_shared_bytes, .arguments = child->arguments};
     std::copy_n(child->shape.grid, 3, grid.grid);
     std::copy_n(child->shape.block, 3, grid.block);
@@ -380,10 +391,9 @@ bool CpuSpace::StartChild(Part* part, CpuOperation* child) {
     for (int i = 0; info.required_cluster[0] != 0 && i < 3; ++i)
       grid.cluster[i] = std::max(info.required_cluster[i], 1u);
     grid.explicit_cluster = info.required_cluster[0] != 0;
-    if (child->role == CpuOperation::Role::kNode) {
-      const wire::GraphNode& work = child->parent->run->graph->nodes[child->node].work;
-      std::copy_n(work.cluster, 3, grid.cluster);
-      grid.explicit_cluster = work.launch.cluster_packed != 0;
+    if (node != nullptr) {
+      std::copy_n(node->work.cluster, 3, grid.cluster);
+      grid.explicit_cluster = node->work.launch.cluster_packed != 0;
     }
     if (const Status valid = CheckLaunch(grid, *kernel, part->ordinal); !valid) {
       FailLocked(part->ordinal, {.status = valid.error().code, .report = valid.error().text});

@@ -14,10 +14,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include "base/checked.h"
 #include "cuda/result.h"
 #include "device/cpu/cpu_space.h"
+#include "device/cpu/exec/device_limits.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -33,18 +36,22 @@ constexpr size_t kMostEnvironments = 4096;  // of a client, whose launches have 
 uint64_t BytesOf(const std::vector<wire::GraphNode>& nodes) {
   uint64_t bytes = sizeof(DeviceGraph);
   for (const wire::GraphNode& node : nodes)
-    bytes += sizeof(DeviceGraph::Node) + node.arguments.size() + 2 * sizeof(uint32_t) * node.before.size();
+    bytes += sizeof(DeviceGraph::Node) + sizeof(UpdatableNode) + 2 * node.arguments.size() +
+             2 * sizeof(uint32_t) * node.before.size();
   return bytes;
 }
 
 }  // namespace
 
-Status CpuSpace::UploadGraph(uint32_t device, uint64_t number, std::vector<wire::GraphNode> nodes) {
+Status CpuSpace::UploadGraph(uint32_t device, uint64_t number, std::vector<wire::GraphNode> nodes, bool is_node) {
+  if (is_node && (nodes.size() != 1 || nodes[0].device_node == 0))
+    return tutti::Fail(cuda::CUDA_ERROR_INVALID_VALUE, "a graph that is said to be one node");
   HostHold hold(host_.get(), BytesOf(nodes));
   if (!hold) return tutti::Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "the client has no host memory left for a graph");
   auto graph = std::make_shared<DeviceGraph>();
   graph->number = number;
   graph->device = device;
+  graph->is_node = is_node;
   graph->hold = std::move(hold);
   graph->nodes.resize(nodes.size());
   for (uint32_t i = 0; i < nodes.size(); ++i) {
@@ -53,6 +60,14 @@ Status CpuSpace::UploadGraph(uint32_t device, uint64_t number, std::vector<wire:
       const auto kernel = modules_.Keep(nodes[i].launch.kernel);
       if (kernel == nullptr || kernel->module->device != device)
         return tutti::Fail(cuda::CUDA_ERROR_INVALID_HANDLE, "a graph with an unknown kernel");
+    }
+    if (nodes[i].device_node != 0 || !nodes[i].enabled) {
+      auto updatable = std::make_shared<UpdatableNode>();
+      updatable->device = device;
+      std::copy_n(nodes[i].launch.grid, 3, updatable->grid);
+      updatable->enabled = nodes[i].enabled;
+      updatable->arguments = nodes[i].arguments;
+      graph->nodes[i].updatable = std::move(updatable);
     }
     graph->nodes[i].work = std::move(nodes[i]);
   }
@@ -63,6 +78,10 @@ Status CpuSpace::UploadGraph(uint32_t device, uint64_t number, std::vector<wire:
     return tutti::Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
                        fmt::format("the client has {} graphs already", wire::kMostGraphs));
   }
+  if (held != nullptr) ForgetNodes(*held);
+  for (const DeviceGraph::Node& node : graph->nodes) {
+    if (node.work.device_node != 0) updatable_nodes_[node.work.device_node] = node.updatable;
+  }
   graph->launches = held != nullptr ? held->launches : std::make_shared<DeviceGraph::Launches>();
   held = std::move(graph);
   return {};
@@ -70,7 +89,42 @@ Status CpuSpace::UploadGraph(uint32_t device, uint64_t number, std::vector<wire:
 
 void CpuSpace::DropGraph(uint64_t graph) {
   std::lock_guard lock(mutex_);
-  graphs_.erase(graph);
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end()) return;
+  ForgetNodes(*found->second);
+  graphs_.erase(found);
+}
+
+void CpuSpace::ForgetNodes(const DeviceGraph& graph) {
+  for (const DeviceGraph::Node& node : graph.nodes) {
+    const auto found = updatable_nodes_.find(node.work.device_node);
+    if (found != updatable_nodes_.end() && found->second == node.updatable) updatable_nodes_.erase(found);
+  }
+}
+
+RuntimeError CpuSpace::UpdateNode(Part* part, const RuntimeCall& call) {
+  const auto& w = call.words;
+  const auto found = updatable_nodes_.find(w[0]);
+  if (found == updatable_nodes_.end() || found->second->device != part->ordinal) return RuntimeError::kInvalidValue;
+  UpdatableNode& node = *found->second;
+  switch (call.function) {
+    case guest::RuntimeFunction::kGraphNodeSetEnabled: node.enabled = (w[1] & 0xff) != 0; return RuntimeError::kNone;
+    case guest::RuntimeFunction::kGraphNodeSetGrid: {
+      const uint32_t grid[] = {static_cast<uint32_t>(w[1]), static_cast<uint32_t>(w[1] >> 32),
+                               static_cast<uint32_t>(w[2])};
+      for (int i = 0; i < 3; ++i) {
+        if (grid[i] == 0 || grid[i] > kMaxGrid[i]) return RuntimeError::kInvalidValue;
+      }
+      std::copy_n(grid, 3, node.grid);
+      return RuntimeError::kNone;
+    }
+    default: break;
+  }
+  const uint64_t offset = w[1], bytes = w[2], left = w[3];
+  if (bytes > guest::kMostUpdateBytes || bytes > left || !InRange<uint64_t>(offset, left, node.arguments.size()))
+    return RuntimeError::kInvalidValue;
+  if (bytes != 0) std::memcpy(node.arguments.data() + offset, &w[4], bytes);
+  return RuntimeError::kNone;
 }
 
 Status CpuSpace::SubmitGraphRecord(uint32_t stream_number, uint64_t ticket,
@@ -86,8 +140,8 @@ Status CpuSpace::SubmitGraphRecord(uint32_t stream_number, uint64_t ticket,
 }
 
 // What it runs is what has been uploaded by now.
-Status CpuSpace::LaunchGraph(uint32_t stream_number, uint64_t ticket, uint64_t graph) {
-  return SubmitGraphRecord(stream_number, ticket, [this, graph](CpuOperation* record, Stream* stream) {
+Status CpuSpace::LaunchGraph(uint32_t stream_number, uint64_t ticket, uint64_t graph, uint32_t environment) {
+  return SubmitGraphRecord(stream_number, ticket, [this, graph, environment](CpuOperation* record, Stream* stream) {
     const auto found = graphs_.find(graph);
     if (found == graphs_.end() || found->second->device != stream->device) {
       return FailLocked(stream->device, {.status = cuda::CUDA_ERROR_INVALID_HANDLE,
@@ -95,6 +149,7 @@ Status CpuSpace::LaunchGraph(uint32_t stream_number, uint64_t ticket, uint64_t g
                                                                graph, stream->device)});
     }
     record->role = Role::kGraphLaunch;
+    record->environment = environment;
     record->graph = found->second;
   });
 }
@@ -171,7 +226,10 @@ void CpuSpace::DropEnvironments(Part* part) {
 
 // Of a kernel's launch of graphs; null if it is in no graph, or there is no memory for it.
 CpuOperation* CpuSpace::EnvironmentOf(Part* part, CpuOperation* from) {
-  if (from->role == Role::kNode) return from->parent;
+  if (from->role == Role::kNode) {
+    if (!from->parent->run->graph->is_node) return from->parent;
+    from = from->parent->parent;  // the record
+  }
   if (from->parent != nullptr || from->environment == 0) return nullptr;
   const auto found = environments_.find({part->ordinal, from->environment});
   if (found != environments_.end()) return found->second;
@@ -194,7 +252,8 @@ RuntimeError CpuSpace::LaunchGraphByKernel(Part* part, CpuOperation* from, const
   const uint64_t mode = call.words[1];
   const auto found = graphs_.find(call.words[0]);
   if (mode != kAtTail && mode != kForget && mode != kForgetAsSibling) return RuntimeError::kInvalidValue;
-  if (found == graphs_.end() || found->second->device != part->ordinal) return RuntimeError::kInvalidValue;
+  if (found == graphs_.end() || found->second->device != part->ordinal || found->second->is_node)
+    return RuntimeError::kInvalidValue;
   CpuOperation* const environment = EnvironmentOf(part, from);
   if (environment == nullptr) return RuntimeError::kInvalidValue;
   const std::shared_ptr<const DeviceGraph> graph = found->second;

@@ -127,7 +127,8 @@ void CpuSpace::Part::CallRuntime(const guest::KernelLaunch& launch, RuntimeCall*
       return;
     case RuntimeFunction::kFree: return heap.Release(w[0]);
     case RuntimeFunction::kCurrentGraph:
-      call->address = from->role == CpuOperation::Role::kNode ? from->parent->run->graph->number : 0;
+      if (from->role == CpuOperation::Role::kNode && !from->parent->run->graph->is_node)
+        call->address = from->parent->run->graph->number;
       return;
     case RuntimeFunction::kGetErrorString: call->address = space->ErrorText(this, w[0], false); return;
     case RuntimeFunction::kGetErrorName: call->address = space->ErrorText(this, w[0], true); return;

@@ -173,8 +173,10 @@ void Register(const std::filesystem::path& programs) {
     testing::RegisterTest("Kernel", path.stem().c_str(), nullptr, nullptr, path.c_str(), 1,
                           [path]() -> Escape* { return new ProgramEscape(path); });
   }
-  const std::pair<const char*, std::span<const RawAttack>> suites[] = {
-      {"Records", RecordAttacks()}, {"Memory", MemoryAttacks()}, {"Socket", SocketAttacks()}};
+  const std::pair<const char*, std::span<const RawAttack>> suites[] = {{"Records", RecordAttacks()},
+                                                                       {"Graphs", GraphAttacks()},
+                                                                       {"Memory", MemoryAttacks()},
+                                                                       {"Socket", SocketAttacks()}};
   for (const auto& [suite, attacks] : suites) {
     for (const RawAttack& attack : attacks) {
       testing::RegisterTest(suite, attack.name, nullptr, nullptr, __FILE__, __LINE__,

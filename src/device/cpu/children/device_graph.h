@@ -12,7 +12,14 @@
 namespace tutti::device::cpu {
 
 struct CpuOperation;
-struct KernelInstance;
+
+// What kernels may change of a node (cudaGraphKernelNodeSetParam and so on): it runs as this is when its turn comes.
+struct UpdatableNode {
+  uint32_t device = 0;
+  uint32_t grid[3] = {};
+  bool enabled = true;
+  std::vector<uint8_t> arguments;
+};
 
 // Constant once it is made. Runs keep it.
 struct DeviceGraph {
@@ -25,10 +32,12 @@ struct DeviceGraph {
   struct Node {
     wire::GraphNode work;
     std::vector<uint32_t> after;  // nodes that wait for it
+    std::shared_ptr<UpdatableNode> updatable;  // null: kernels do not change it
   };
 
   uint64_t number = 0;  // its client's
   uint32_t device = 0;
+  bool is_node = false;  // wire::kGraphIsNode
   std::vector<Node> nodes;
   std::shared_ptr<Launches> launches;
   HostHold hold;
