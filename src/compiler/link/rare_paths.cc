@@ -24,6 +24,10 @@ void CallKeepingVectors(llvm::Function& function) {
   // With AVX-512 this convention does not preserve the frame pointer, which callers with aligned or variable frames
   // rely on all the same: a function with a frame of its own restores theirs.
   function.addFnAttr("frame-pointer", "all");
+  // LLVM clears the upper halves of ymm0 to ymm15 before any function returns that does not return vectors, also of
+  // those that the convention has just restored.
+  const llvm::StringRef features = function.getFnAttribute("target-features").getValueAsString();
+  function.addFnAttr("target-features", features.empty() ? "-vzeroupper" : (features + ",-vzeroupper").str());
   for (llvm::User* user : function.users()) llvm::cast<llvm::CallBase>(user)->setCallingConv(function.getCallingConv());
 }
 

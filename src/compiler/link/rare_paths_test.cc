@@ -39,6 +39,7 @@ TEST_F(RarePaths, KeepTheVectorsAndTheFramePointerOfTheirCallers) {
   const llvm::Function& check = *module_->getFunction("tutti_check");
   EXPECT_EQ(check.getCallingConv(), llvm::CallingConv::Intel_OCL_BI);
   EXPECT_EQ(check.getFnAttribute("frame-pointer").getValueAsString(), "all");
+  EXPECT_TRUE(check.getFnAttribute("target-features").getValueAsString().ends_with("-vzeroupper"));
   const auto& call = llvm::cast<llvm::CallInst>(module_->getFunction("f")->getEntryBlock().front());
   EXPECT_EQ(call.getCallingConv(), check.getCallingConv());
 }
