@@ -56,7 +56,7 @@ class Shape {
   bool is_unknown() const { return kind_ == Kind::kUnknown; }
   bool is_varying() const { return kind_ == Kind::kVarying; }
   bool is_runs() const { return kind_ == Kind::kRuns; }
-  bool is_uniform() const { return is_runs() && run_ == kLanes && offsets_ == nullptr; }
+  bool is_uniform() const { return is_runs() && run_ == kLanes && offsets_ == nullptr && wraps_.empty(); }
   bool is_constant_lanes() const { return is_runs() && align_ == kZeroBase; }
   bool has_offsets() const { return offsets_ != nullptr; }
 

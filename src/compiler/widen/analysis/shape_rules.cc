@@ -224,6 +224,9 @@ class Rule {
     if (!IsWorthRuns(run, instruction_.getType())) return {};
     shape.set_run(run);
     shape.set_offsets(offsets, bits_);
+    // The offsets cancel each other out, but what a wrapped index has too much or too little does not: an access would
+    // take all lanes to be at one address, which its check alone looks at.
+    if (!shape.has_offsets() && !shape.wraps().empty()) return {};
     shape.set_align(align);
     if (shape.is_constant_lanes()) shape.set_rule(BaseRule::kFolded);
     return shape;
