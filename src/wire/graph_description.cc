@@ -1,5 +1,7 @@
 #include "wire/graph_description.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "wire/validate.h"
@@ -42,6 +44,7 @@ uint32_t GraphWriter::Add(RecordKind kind, std::span<const uint32_t> before, std
   out_.Put(device_node);
   out_.Put(uint32_t{enabled});
   out_.Put(static_cast<uint32_t>(before.size()));
+  edges_ += before.size();
   for (const uint32_t node : before) out_.Put(node);
   std::vector<uint8_t> work(body.begin(), body.end());
   work.insert(work.end(), arguments.begin(), arguments.end());
@@ -62,7 +65,10 @@ Result<std::vector<GraphNode>> ParseGraph(std::span<const uint8_t> description) 
   constexpr uint32_t kHeadBytes = 4 * sizeof(uint32_t) + sizeof(uint64_t);
   ByteReader in(description);
   const uint32_t count = in.GetCount(kHeadBytes);
+  if (count > kMostGraphNodes) return Fail(fmt::format("a graph of kernels with {} nodes", count));
   std::vector<GraphNode> nodes;
+  nodes.reserve(count);
+  uint64_t edges = 0;
   for (uint32_t number = 0; number < count && in.ok(); ++number) {
     GraphNode node;
     const auto kind = in.Get<uint32_t>();
@@ -74,6 +80,9 @@ Result<std::vector<GraphNode>> ParseGraph(std::span<const uint8_t> description) 
     if (enabled > 1 || ((node.device_node != 0 || !node.enabled) && node.kind != RecordKind::kLaunch))
       return Fail("a node of a graph that kernels cannot change as it says");
     const uint32_t before = in.GetCount(sizeof(uint32_t));
+    edges += before;
+    if (edges > kMostGraphEdges) return Fail("a graph of kernels with too many edges");
+    node.before.reserve(before);
     for (uint32_t i = 0; i < before; ++i) {
       node.before.push_back(in.Get<uint32_t>());
       if (node.before.back() >= number) return Fail("a node of a graph that waits for a later one");

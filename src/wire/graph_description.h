@@ -36,11 +36,13 @@ class GraphWriter {
   uint32_t Add(RecordKind kind, std::span<const uint32_t> before, std::span<const uint8_t> body = {},
                std::span<const uint8_t> arguments = {}, uint64_t device_node = 0, bool enabled = true);
   uint32_t nodes() const { return nodes_; }
+  uint64_t edges() const { return edges_; }
   std::vector<uint8_t> Take();
 
  private:
   ByteWriter out_;
   uint32_t nodes_ = 0;
+  uint64_t edges_ = 0;
 };
 
 // The server's side: everything that the description alone shows is checked. Fails if a client's library has not made

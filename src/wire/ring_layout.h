@@ -368,7 +368,9 @@ inline constexpr uint32_t kGraphIsNode = 1;
 struct GraphDropBody {
   uint64_t graph;
 };
-inline constexpr uint64_t kMostGraphBytes = 16u << 20;  // of a description
+inline constexpr uint64_t kMostGraphBytes = 4u << 20;  // of a description
+// A graph that kernels launch is begun under the lock of its client's work.
+inline constexpr uint32_t kMostGraphNodes = 8192, kMostGraphEdges = 65536;
 inline constexpr uint32_t kMostGraphs = 16384;  // of one client, uploaded and not dropped
 inline constexpr uint32_t kMostConditions = 16384;  // of one client
 

@@ -57,6 +57,7 @@ class Describer {
     return CUDA_SUCCESS;
   }
   std::vector<uint8_t> Take() { return writer_.Take(); }
+  const wire::GraphWriter& writer() const { return writer_; }
 
   Answer<uint32_t> PutKernel(const KernelWork& work, const std::vector<uint32_t>& before, bool enabled) {
     Function* const function = FunctionOf(work);
@@ -183,6 +184,12 @@ Answer<std::vector<uint8_t>> Describe(Graph& graph, const std::function<bool(con
   Describer describer(disabled);
   std::vector<uint32_t> ends;
   CU_TRY_OR_REFUSE(describer.Put(graph, {}, &ends));
+  if (describer.writer().nodes() > wire::kMostGraphNodes || describer.writer().edges() > wire::kMostGraphEdges) {
+    return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED,
+                           "a graph that kernels launch has {} nodes and {} edges: at most {} and {}",
+                           describer.writer().nodes(), describer.writer().edges(), wire::kMostGraphNodes,
+                           wire::kMostGraphEdges));
+  }
   std::vector<uint8_t> description = describer.Take();
   if (description.size() <= wire::kMostGraphBytes) return description;
   return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED, "a graph that kernels launch takes {} bytes: at most {}",

@@ -26,9 +26,13 @@ struct CpuOperation final : Operation {
   uint32_t open_buffers = 0;  // for parameters of launches that have not come
   uint32_t depth = 0;  // launches between it and the client's record
   bool blocks_over = false;  // but its children may not be
+  bool ran = false;  // of what has no blocks of its own: something in its family had
   bool counted = false;  // among what its Part has pending
   ChildShape shape;  // of a child that is a grid
   HostHold hold;  // of a child's memory
+  // Of a child that is a grid, whoever its parent is by then: where its kernel is, and whose kernel has launched it.
+  std::shared_ptr<const ModuleInstance> module;
+  std::shared_ptr<const std::string> launcher;
 
   // Graphs that kernels launch (cpu_space_graphs.cc).
   enum class Role : uint8_t {

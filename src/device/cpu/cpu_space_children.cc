@@ -132,7 +132,7 @@ wire::FillBody FillOf(const RuntimeCall& call) {
 
 std::string LauncherOf(const CpuOperation& child) {
   return child.kept != nullptr ? fmt::format("launch of the graph's kernel {}", *child.kept->name)
-                               : fmt::format("launch by the kernel {}", *child.parent->kernel->name);
+                               : fmt::format("launch by the kernel {}", *child.launcher);
 }
 
 }  // namespace
@@ -225,6 +225,8 @@ RuntimeError CpuSpace::LaunchChild(Part* part, CpuOperation* from, const Runtime
     child->arguments.assign(parameters, parameters + bytes);
     child->shape = shape;
     child->task.is_kernel = true;
+    child->module = from->kernel->module;
+    child->launcher = from->kernel->name;
   }
   part->buffers.Give(address);
   --from->open_buffers;
@@ -401,13 +403,14 @@ bool CpuSpace::StartChild(Part* part, CpuOperation* child) {
     }
     FillLaunch(child, part, kernel, grid);
   }
+  for (CpuOperation* of = child->parent; of != nullptr && !of->ran; of = of->parent) of->ran = true;
   errands_.Add(part->device->scheduler.Submit(&child->task));
   return true;
 }
 
-// Whose kernel it is: that of a node of a graph is its own, other children's is their parent's.
+// Whose kernel it is: a node of a graph has one, other children are of the module of who launched them.
 const ModuleInstance& CpuSpace::ModuleOf(const CpuOperation& child) {
-  return *(child.kept != nullptr ? *child.kept : *child.parent->kernel).module;
+  return child.kept != nullptr ? *child.kept->module : *child.module;
 }
 
 void CpuSpace::AwaitCode(Part* part, CpuOperation* child) {
@@ -465,11 +468,12 @@ void CpuSpace::EndBlocks(Part* part, CpuOperation* operation, ChildOrder::Ready*
     }
     if (parent == nullptr) {
       CpuOperation* record = operation;
+      const bool ran = operation->role == CpuOperation::Role::kPlain || operation->ran;
       if (operation->role == CpuOperation::Role::kEnvironment) {
         record = operation->end;
         delete operation;
       }
-      return record != nullptr ? engine_.TaskDone(record) : void();
+      return record != nullptr ? engine_.TaskDone(record, ran) : void();
     }
     // What comes behind a node is launched before the node is over: until then its run is not.
     if (operation->role == CpuOperation::Role::kNode && part->error == 0) BeginNodes(parent, {operation->node}, ready);

@@ -71,6 +71,7 @@ Status CpuSpace::UploadGraph(uint32_t device, uint64_t number, std::vector<wire:
     }
     graph->nodes[i].work = std::move(nodes[i]);
   }
+  std::shared_ptr<const DeviceGraph> replaced;  // destroyed without the lock
   std::lock_guard lock(mutex_);
   auto& held = graphs_[number];
   if (held == nullptr && graphs_.size() > wire::kMostGraphs) {
@@ -83,15 +84,17 @@ Status CpuSpace::UploadGraph(uint32_t device, uint64_t number, std::vector<wire:
     if (node.work.device_node != 0) updatable_nodes_[node.work.device_node] = node.updatable;
   }
   graph->launches = held != nullptr ? held->launches : std::make_shared<DeviceGraph::Launches>();
-  held = std::move(graph);
+  replaced = std::exchange(held, std::move(graph));
   return {};
 }
 
 void CpuSpace::DropGraph(uint64_t graph) {
+  std::shared_ptr<const DeviceGraph> dropped;  // destroyed without the lock
   std::lock_guard lock(mutex_);
   const auto found = graphs_.find(graph);
   if (found == graphs_.end()) return;
   ForgetNodes(*found->second);
+  dropped = std::move(found->second);
   graphs_.erase(found);
 }
 
@@ -173,7 +176,7 @@ void CpuSpace::BeginFamilies() {
     } else {
       const auto found = environments_.find({part->ordinal, record->environment});
       if (found == environments_.end()) {
-        engine_.TaskDone(record);
+        engine_.TaskDone(record, false);
       } else {
         CpuOperation* const inner = found->second;
         environments_.erase(found);
@@ -198,7 +201,7 @@ void CpuSpace::BeginGraph(CpuOperation* record, ChildOrder::Ready* ready) {
                                   : Fault{.status = cuda::CUDA_ERROR_OUT_OF_MEMORY,
                                           .report = "launch of a graph: the client has no host memory left for it"});
   }
-  if (run == nullptr) return engine_.TaskDone(record);
+  if (run == nullptr) return engine_.TaskDone(record, false);
   record->children = std::make_unique<ChildOrder>(&part->pending);
   record->blocks_over = true;
   run->parent = record;

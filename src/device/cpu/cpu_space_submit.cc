@@ -63,7 +63,7 @@ Result<CpuOperation*> CpuSpace::NewTask(uint64_t ticket, const Stream& stream, u
 void CpuSpace::PrepareTask(CpuOperation* operation, const Stream& stream) {
   operation->parent = nullptr;
   operation->depth = operation->open_buffers = 0;
-  operation->blocks_over = false;
+  operation->blocks_over = operation->ran = false;
   operation->role = CpuOperation::Role::kPlain;
   operation->environment = 0;
   operation->graph.reset();
@@ -283,6 +283,7 @@ Status CpuSpace::HostCallDone(uint32_t stream, uint64_t token) {
 CpuSpace::Begun CpuSpace::Start(Operation* operation) {
   auto* const record = static_cast<CpuOperation*>(operation);
   Task& task = record->task;
+  record->blocks_over = record->ran = false;  // a loop begins it again
   if (record->role != CpuOperation::Role::kPlain) {
     begun_.push_back(record);
     return Begun::kRuns;

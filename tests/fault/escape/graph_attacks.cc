@@ -74,6 +74,38 @@ constexpr char kWaits[] = HEAD "again:\n  nanosleep.u32 100000;\n  bra again;\n}
 
 #undef HEAD
 
+// Launches itself with two threads, which do nothing, in this stream; then goes on for a while.
+#define LAUNCHES_A_CHILD_IN(stream)                                                                           \
+  ".version 8.0\n.target sm_80\n.address_size 64\n"                                                           \
+  ".extern .func (.param .b64 r) cudaGetParameterBuffer(.param .b64 alignment, .param .b64 bytes);\n"         \
+  ".extern .func (.param .b32 r) cudaLaunchDevice(.param .b64 function, .param .b64 buffer,\n"                \
+  "  .param .align 4 .b8 grid[12], .param .align 4 .b8 block[12], .param .b32 shared, .param .b64 stream);\n" \
+  ".visible .entry k()\n{\n  .reg .b32 %r<3>;\n  .reg .b64 %d<4>;\n  .reg .pred %p;\n"                        \
+  "  .param .align 4 .b8 grid[12];\n  .param .align 4 .b8 block[12];\n"                                       \
+  "  mov.u32 %r0, %ntid.x;\n  setp.ne.u32 %p, %r0, 1;\n  @%p bra end;\n"                                      \
+  "  mov.u64 %d0, k;\n  call.uni (%d1), cudaGetParameterBuffer, (8, 8);\n"                                    \
+  "  st.param.b32 [grid], 1; st.param.b32 [grid+4], 1; st.param.b32 [grid+8], 1;\n"                           \
+  "  st.param.b32 [block], 2; st.param.b32 [block+4], 1; st.param.b32 [block+8], 1;\n"                        \
+  "  call.uni (%r1), cudaLaunchDevice, (%d0, %d1, grid, block, 0, " stream                                    \
+  ");\n"                                                                                                      \
+  "  mov.u64 %d2, %clock64;\nagain:\n  mov.u64 %d3, %clock64;\n  sub.u64 %d3, %d3, %d2;\n"                    \
+  "  setp.lt.u64 %p, %d3, 20000000;\n  @%p bra again;\nend:\n  ret;\n}\n"
+constexpr char kLaunchesAtItsTail[] = LAUNCHES_A_CHILD_IN("3"), kForgetsAChild[] = LAUNCHES_A_CHILD_IN("4");
+#undef LAUNCHES_A_CHILD_IN
+
+// Twice, or for ever: `body` in stream 2.
+void Loop(Attacker& a, void (*body)(Attacker&)) {
+  MakeStream(a);
+  const uint64_t condition =
+      a.connection().replies().Call(RecordKind::kConditionCreate, wire::ConditionCreateBody{.device = 0}).value[0];
+  a.Submit(RecordKind::kConditionSet, wire::ConditionSetBody{.condition = condition, .value = 1}, 2);
+  a.Submit(RecordKind::kConditional,
+           wire::ConditionalBody{.condition = condition, .kind = wire::ConditionalKind::kWhile}, 2);
+  a.Submit(RecordKind::kBody, wire::BodyBody{.number = 0}, 2);
+  body(a);
+  a.Submit(RecordKind::kConditionalEnd, wire::ConditionalEndBody{}, 2);
+}
+
 constexpr RawAttack kAttacks[] = {
     {"launches_a_graph_that_nobody_has_uploaded", End::kFault, [](Attacker& a) { LaunchGraph(a, 7); }},
     {"launches_a_graph_that_it_has_dropped", End::kFault,
@@ -185,17 +217,47 @@ constexpr RawAttack kAttacks[] = {
      }},
     {"launches_graphs_in_a_loop_without_end", End::kNothing,
      [](Attacker& a) {
-       MakeStream(a);
-       const uint64_t condition =
-           a.connection().replies().Call(RecordKind::kConditionCreate, wire::ConditionCreateBody{.device = 0}).value[0];
        Upload(a, 1, Copying(a.Allocate(4096), a.Allocate(4096)));
-       a.Submit(RecordKind::kConditionSet, wire::ConditionSetBody{.condition = condition, .value = 1}, 2);
-       a.Submit(RecordKind::kConditional,
-                wire::ConditionalBody{.condition = condition, .kind = wire::ConditionalKind::kWhile}, 2);
-       a.Submit(RecordKind::kBody, wire::BodyBody{.number = 0}, 2);
-       LaunchGraph(a, 1, 2);
-       a.Submit(RecordKind::kEnvironmentEnd, wire::EnvironmentEndBody{.environment = 3}, 2);
-       a.Submit(RecordKind::kConditionalEnd, wire::ConditionalEndBody{}, 2);
+       Loop(a, [](Attacker& in) {
+         LaunchGraph(in, 1, 2);
+         in.Submit(RecordKind::kEnvironmentEnd, wire::EnvironmentEndBody{.environment = 3}, 2);
+       });
+     }},
+    {"ends_no_environment_in_a_loop_without_end", End::kNothing,
+     [](Attacker& a) {
+       Loop(a, [](Attacker& in) {
+         in.Submit(RecordKind::kEnvironmentEnd, wire::EnvironmentEndBody{.environment = 3}, 2);
+       });
+     }},
+    {"launches_a_graph_of_nothing_in_a_loop_without_end", End::kNothing,
+     [](Attacker& a) {
+       wire::GraphWriter writer;
+       writer.Add(RecordKind::kMarker, {});
+       Upload(a, 1, writer.Take());
+       Loop(a, [](Attacker& in) { LaunchGraph(in, 1, 2); });
+     }},
+    {"launches_a_grid_at_the_tail_of_a_node", End::kNothing,
+     [](Attacker& a) {
+       uint32_t kernel = 0;
+       a.Load(kLaunchesAtItsTail, &kernel);
+       wire::GraphWriter writer;
+       writer.Add(RecordKind::kLaunch, {}, BytesOf(LaunchOf(kernel)), {}, 7);
+       Upload(a, 1, writer.Take(), wire::kGraphIsNode);
+       for (int i = 0; i < 10; ++i) LaunchGraph(a, 1);
+       a.Settle();
+     }},
+    // The second round begins what its first one had children of.
+    {"has_children_in_a_loop_without_end", End::kNothing,
+     [](Attacker& a) {
+       static uint32_t kernel = 0;
+       a.Load(kForgetsAChild, &kernel);
+       Loop(a, [](Attacker& in) { in.Submit(RecordKind::kLaunch, LaunchOf(kernel), 2); });
+     }},
+    {"uploads_a_graph_of_more_nodes_than_there_may_be", End::kSession,
+     [](Attacker& a) {
+       wire::GraphWriter writer;
+       for (uint32_t i = 0; i <= wire::kMostGraphNodes; ++i) writer.Add(RecordKind::kMarker, {});
+       Upload(a, 1, writer.Take());
      }},
 };
 

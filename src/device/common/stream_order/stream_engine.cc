@@ -109,13 +109,13 @@ void StreamEngine::Enqueue(Stream* stream, Operation* operation) {
   Run();
 }
 
-void StreamEngine::TaskDone(Operation* operation) {
+void StreamEngine::TaskDone(Operation* operation, bool ran) {
   Stream* const stream = operation->stream;
   const bool issued = operation->issued;
   if (stream->issued != 0) Settle(stream, operation);
   if (!issued) {
     stream->state = Stream::State::kReady;
-    stream->walk.NoteTask();
+    if (ran) stream->walk.NoteTask();
     if (!std::exchange(stream->rests, false)) Pass(stream);
   }
   List(stream);

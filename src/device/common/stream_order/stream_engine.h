@@ -74,7 +74,8 @@ class StreamEngine {
   Result<Operation*> NewOperation(Operation::Kind kind, uint64_t ticket, uint64_t argument_bytes = 0);
   void Enqueue(Stream* stream, Operation* operation);
   // ... and whatever was issued in its stream before it.
-  void TaskDone(Operation* operation);
+  // `ran`: it has kept a device busy for a while; else a loop of such operations rests now and then.
+  void TaskDone(Operation* operation, bool ran = true);
   void HostCallDone(uint32_t number, uint64_t token);
   // The device has failed: completes all records that do not run.
   void Drain(uint32_t device);
