@@ -185,10 +185,9 @@ Answer<std::vector<uint8_t>> Describe(Graph& graph, const std::function<bool(con
   std::vector<uint32_t> ends;
   CU_TRY_OR_REFUSE(describer.Put(graph, {}, &ends));
   if (describer.writer().nodes() > wire::kMostGraphNodes || describer.writer().edges() > wire::kMostGraphEdges) {
-    return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED,
-                           "a graph that kernels launch has {} nodes and {} edges: at most {} and {}",
-                           describer.writer().nodes(), describer.writer().edges(), wire::kMostGraphNodes,
-                           wire::kMostGraphEdges));
+    return Refuse(
+        Complain(CUDA_ERROR_NOT_SUPPORTED, "a graph that kernels launch has {} nodes and {} edges: at most {} and {}",
+                 describer.writer().nodes(), describer.writer().edges(), wire::kMostGraphNodes, wire::kMostGraphEdges));
   }
   std::vector<uint8_t> description = describer.Take();
   if (description.size() <= wire::kMostGraphBytes) return description;
