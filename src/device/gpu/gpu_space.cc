@@ -22,7 +22,7 @@ constexpr const char* kNoConditions = "conditional nodes of graphs are not suppo
 
 // A killed process is gone in milliseconds, but for one that hangs in its driver; a place in an executor with others,
 // when its kernels have ended.
-constexpr int kEndPatienceMs = 1'000, kReplacePatienceMs = 10'000;
+constexpr int kEndPatienceMs = 1'000, kSharedPatienceMs = 10'000;
 constexpr int kClosePatienceMs = 1'000;
 
 const Error kGone{.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = "the client has gone"};
@@ -434,7 +434,8 @@ void GpuSpace::Reset(uint32_t device) {
 
 void GpuSpace::Replace() {
   aside_.Wait();  // for what still asks the last one
-  (void)current_.AwaitEnd(kReplacePatienceMs);  // the memory that it has is needed for the next one
+  // The memory that it has is needed for the next one.
+  (void)current_.AwaitEnd(held_->window.group.empty() ? kEndPatienceMs : kSharedPatienceMs);
   memory_->ReleaseModule(modules_.Forget(), false);
   for (const auto& [limit, bytes] : std::exchange(counted_limits_, {})) memory_->ReleaseModule(bytes, false);
   // One that has another one's place would have what it sends closed beside it, and so on.
