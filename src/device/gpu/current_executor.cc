@@ -108,7 +108,10 @@ std::vector<PlaceEnd> CurrentExecutor::AwaitEnd(int patience_ms) {
     return end.Await(std::max(static_cast<int>(left.count()), 0));
   });
   for (const PlaceEnd& end : ending) end.TakeNoMore();
-  return ending;
+  std::lock_guard lock(mutex_);
+  std::erase_if(left_, [](const PlaceEnd& end) { return end.IsOver(); });
+  left_.insert(left_.end(), ending.begin(), ending.end());
+  return left_;
 }
 
 bool CurrentExecutor::AwaitClosed(int patience_ms) {

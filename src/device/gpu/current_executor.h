@@ -40,7 +40,8 @@ class CurrentExecutor {
   void Lose(const ExecutorLink* which, const Error& why);
   // Waits until the places of those that were lost, or expected in vain, have ended, and their driver has freed what
   // they had; not for longer than that, since a process may hang in its driver, and kernels may not end where others
-  // have a place. Returns what has not ended; that takes no more clients.
+  // have a place. Returns what has not ended, which takes no more clients; also of earlier times, though that is not
+  // waited for again.
   std::vector<PlaceEnd> AwaitEnd(int patience_ms);
   // The same for what they have sent and nobody has received. False: a stranger holds that up.
   bool AwaitClosed(int patience_ms);
@@ -66,6 +67,7 @@ class CurrentExecutor {
   std::shared_ptr<ExecutorLink> expected_, executor_;
   std::optional<Error> lost_;
   std::vector<PlaceEnd> ending_;
+  std::vector<PlaceEnd> left_;  // of which the end was awaited in vain
 };
 
 }  // namespace tutti::device::gpu

@@ -94,7 +94,15 @@ class GpuShared : public testing::Test {
   static uint64_t Spin(Client& client) {
     const uint64_t word = client.Allocate(sizeof(uint64_t));
     client.Launch(1, client.Kernel(cts::kAwait), 1, 1, {word, 0, 0, 0});
+    AwaitGiven(client);
     return word;
+  }
+  // Until the driver has all that the executor was given: one place's records have one order.
+  static void AwaitGiven(Client& client) {
+    const uint64_t counter = client.Allocate(sizeof(uint64_t));
+    client.CreateStream(3);
+    client.Launch(3, client.Kernel(cts::kAdd), 1, 1, {counter, 1, 0, 0});
+    client.Synchronize(3);
   }
   static void EndSpin(Client& client, uint64_t word) {
     client.CreateStream(2);
@@ -229,8 +237,8 @@ TEST_F(GpuShared, AnExecutorThatIsKilledIsTheFaultOfItsClientsAlone) {
 TEST_F(GpuShared, ATimeLimitEndsOneAlone) {
   Start(8);
   const auto endless = Serve("a"), two = Serve("a");
-  endless->space().SetLimits({.kernel_ns = 20'000'000});
   Spin(*endless);
+  endless->space().SetLimits({.kernel_ns = 20'000'000});
   ASSERT_TRUE(endless->sink().WaitFaults(1));
   EXPECT_EQ(endless->sink().faults()[0].status, cuda::CUDA_ERROR_LAUNCH_TIMEOUT);
   EXPECT_TRUE(endless->Synchronize(1));
@@ -253,6 +261,24 @@ TEST_F(GpuShared, AKernelWithoutEndOfOneThatHasGoneEndsWithItsExecutor) {
   two.reset();
   EXPECT_TRUE(Becomes([&] { return used() == next->sink().memory_used(0); }));
   EXPECT_TRUE(BecomeExecutors(2));
+}
+
+// Its memory is in use twice, and stays counted once, until the first executor has ended.
+TEST_F(GpuShared, AKernelWithoutEndOfOneThatWasResetOutlivesItsClient) {
+  Start(8);
+  auto endless = Serve("a"), two = Serve("a");
+  Spin(*endless);
+  endless->space().SetLimits({.kernel_ns = 20'000'000});
+  ASSERT_TRUE(endless->sink().WaitFaults(1));
+  endless->space().Reset(0);
+  EXPECT_TRUE(Computes(*endless));
+  EXPECT_TRUE(BecomeExecutors(3));
+  const uint64_t of_one = endless->sink().memory_used(0);
+  endless.reset();
+  EXPECT_EQ(used(), of_one + two->sink().memory_used(0));
+  two.reset();
+  EXPECT_TRUE(Becomes([&] { return used() == 0; }));
+  EXPECT_TRUE(BecomeExecutors(1));
 }
 
 }  // namespace

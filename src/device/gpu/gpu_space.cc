@@ -434,8 +434,10 @@ void GpuSpace::Reset(uint32_t device) {
 
 void GpuSpace::Replace() {
   aside_.Wait();  // for what still asks the last one
-  // The memory that it has is needed for the next one.
-  (void)current_.AwaitEnd(held_->window.group.empty() ? kEndPatienceMs : kSharedPatienceMs);
+  // The memory that it has is needed for the next one. The account has the client's memory once, so the GPU has it at
+  // most twice: who leaves more stays lost.
+  constexpr size_t kMostLeft = 1;
+  if (current_.AwaitEnd(held_->window.group.empty() ? kEndPatienceMs : kSharedPatienceMs).size() > kMostLeft) return;
   memory_->ReleaseModule(modules_.Forget(), false);
   for (const auto& [limit, bytes] : std::exchange(counted_limits_, {})) memory_->ReleaseModule(bytes, false);
   // One that has another one's place would have what it sends closed beside it, and so on.
