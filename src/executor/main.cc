@@ -31,6 +31,7 @@ namespace {
 void ServeClient(const Place::Executor& executor, std::unique_ptr<Place> place) {
   const Status closed = place->Run();
   if (closed) return;
+  executor.context->NoteFailure(closed.error());  // a kernel's, that it has waited for, is seen here first
   if (executor.context->lost()) return static_cast<void>(place.release());
   dprintf(executor.texts->messages(), "tutti-executor: what a client had cannot be given back: %s\n",
           closed.error().text.c_str());

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "device/cts/client.h"
 #include "device/cts/images.h"
 #include "device/gpu/gpu_backend.h"
+#include "os/memory.h"
 
 namespace tutti::device::gpu {
 namespace {
@@ -217,6 +219,26 @@ TEST_F(GpuShared, AFaultOfTheContextIsThatOfAllInItAndOfNobodyElse) {
   EXPECT_TRUE(Computes(*one));
   EXPECT_TRUE(Computes(*two));
   EXPECT_TRUE(BecomeExecutors(3)) << "they share again";
+}
+
+TEST_F(GpuShared, AFaultBehindTheEndOfItsClientIsSaidToTheOthers) {
+  Start(8);
+  auto one = Serve("a");
+  const auto two = Serve("a");
+  const auto word = one->space().Allocate(0, wire::MemoryKind::kHost, sizeof(uint64_t), 0);
+  ASSERT_TRUE(word);
+  const auto window = os::Mapping::Shared(one->space().window_fd(), one->space().window().host_bytes);
+  ASSERT_TRUE(window);
+  auto* const reached = reinterpret_cast<uint64_t*>(window->data() + (*word - one->space().window_base()));
+  one->Launch(1, one->Kernel(cts::kAwait), 1, 1, {*word, 0, 0, 0});
+  TouchNothing(*one);
+  AwaitGiven(*one);
+  one.reset();
+  std::atomic_ref(*reached).store(1);
+  ASSERT_TRUE(two->sink().WaitFaults(1));
+  EXPECT_EQ(two->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
+  two->space().Reset(0);
+  EXPECT_TRUE(Computes(*two));
 }
 
 TEST_F(GpuShared, AnExecutorThatIsKilledIsTheFaultOfItsClientsAlone) {
