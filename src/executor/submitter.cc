@@ -360,7 +360,9 @@ void Submitter::Sleep(uint64_t quiet_ns) {
   const uint64_t limit_ns = busy_.empty() ? kIdleSleepNs : std::clamp(quiet_ns / kPart, kLeastSleepNs, kMostSleepNs);
   const uint32_t bell = exchange_->bell.load(std::memory_order_seq_cst);
   exchange_->executor_sleeps.store(1, std::memory_order_seq_cst);
-  if (!reader_.HasNext() && !stop_.load(std::memory_order_seq_cst)) os::FutexWait(&exchange_->bell, bell, limit_ns);
+  // What rang the bell before it was read here.
+  const bool over = stop_.load(std::memory_order_seq_cst) || (context_ != nullptr && context_->lost());
+  if (!over && !reader_.HasNext()) os::FutexWait(&exchange_->bell, bell, limit_ns);
   exchange_->executor_sleeps.store(0, std::memory_order_seq_cst);
 }
 
