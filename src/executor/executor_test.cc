@@ -2,16 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "executor/protocol/request.h"
 #include "executor/submitter.h"
+#include "executor/text_capture.h"
 #include "os/fd.h"
 
 namespace tutti::executor {
@@ -297,6 +301,39 @@ TEST_F(ContextTest, ALimitIsTheLargestThatAPlaceHasAskedFor) {
   EXPECT_THAT(driver_.calls, ElementsAre("limit 0 is 2000", "limit 0 is 4000", "limit 0 is 4000", "limit 0 is 10001",
                                          "limit 0 is 1000"))
       << "what was refused is forgotten, and so is who has gone";
+}
+
+// --- what kernels print
+
+TEST(TextCaptureTest, WhoWaitsForItsServerHoldsUpNoOther) {
+  const os::Fd output(dup(STDOUT_FILENO)), error(dup(STDERR_FILENO));
+  auto texts = TextCapture::Start();
+  const std::unique_ptr<Exchange> one(new Exchange()), two(new Exchange());
+  one->printed.produced = kTextBytes;  // full
+  std::atomic<int> waits{0};
+  std::atomic<bool> served{false};
+  const auto print = [](const std::string& text) {
+    return write(STDOUT_FILENO, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  };
+  bool printed = texts && print("of one");
+  std::thread waiting;
+  if (texts) {
+    waiting = std::thread([&] {
+      constexpr int kMostWaits = 100'000;
+      texts->HandOn(one.get(), [&] { return !served && ++waits < kMostWaits; });
+    });
+    while (waits == 0) std::this_thread::yield();
+    printed = printed && print("of two");
+    texts->HandOn(two.get(), [] { return false; });
+    served = true;
+    waiting.join();
+  }
+  dup2(output.get(), STDOUT_FILENO);
+  dup2(error.get(), STDERR_FILENO);
+  ASSERT_TRUE(texts) << texts.error().text;
+  EXPECT_TRUE(printed);
+  EXPECT_LT(waits, 100'000) << "it gave up first";
+  EXPECT_EQ(std::string(two->printed.bytes, two->printed.bytes + two->printed.produced), "of two");
 }
 
 // --- the ring

@@ -300,8 +300,8 @@ void Submitter::HandOnTexts() {
 
 void Submitter::FailAll(const Error& error) {
   failed_ = true;
+  if (context_ != nullptr) context_->NoteFailure(error);  // first: the others do not wait for this one's server
   if (texts_ != nullptr && (context_ == nullptr || context_->IsAlone(exchange_) || modules_->prints())) HandOnTexts();
-  if (context_ != nullptr) context_->NoteFailure(error);
   const size_t bytes = std::min<size_t>(error.text.size(), kFailureTextBytes - 1);
   std::memcpy(exchange_->failure_text, error.text.data(), bytes);
   exchange_->failure_text[bytes] = '\0';

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "cuda/result.h"
@@ -15,7 +16,6 @@
 namespace tutti::executor {
 namespace {
 
-constexpr size_t kPieceBytes = 16 << 10;
 constexpr unsigned kPauseUs = 100;
 
 // The file in the place of `descriptor`.
@@ -24,6 +24,23 @@ Result<os::Fd> Catch(int descriptor) {
   if (!file || fcntl(file.get(), F_SETFL, O_APPEND) != 0 || dup2(file.get(), descriptor) < 0)
     return FailErrno("a file for what kernels print", cuda::CUDA_ERROR_OPERATING_SYSTEM);
   return file;
+}
+
+void Put(std::span<const char> text, TextRing* ring, const std::function<bool()>& wake) {
+  while (!text.empty()) {
+    const uint64_t produced = ring->produced.load(std::memory_order_relaxed);
+    const uint64_t room = kTextBytes - (produced - ring->consumed.load(std::memory_order_acquire));
+    if (room == 0) {
+      if (!wake()) return;
+      usleep(kPauseUs);
+      continue;
+    }
+    const uint64_t place = produced % kTextBytes;
+    const uint64_t bytes = std::min({room, kTextBytes - place, uint64_t{text.size()}});
+    std::memcpy(ring->bytes + place, text.data(), bytes);
+    ring->produced.store(produced + bytes, std::memory_order_release);
+    text = text.subspan(bytes);
+  }
 }
 
 }  // namespace
@@ -36,37 +53,35 @@ Result<TextCapture> TextCapture::Start() {
 }
 
 void TextCapture::HandOn(Exchange* exchange, const std::function<bool()>& wake) {
-  std::lock_guard lock(*mutex_);
-  std::fflush(stdout);
-  HandOn(&output_, &exchange->printed, wake);
-  HandOn(&error_, &exchange->failed, wake);
+  std::vector<char> printed, failed;
+  {
+    std::lock_guard lock(*mutex_);
+    std::fflush(stdout);
+    printed = Take(&output_);
+    failed = Take(&error_);
+  }
+  Put(printed, &exchange->printed, wake);
+  Put(failed, &exchange->failed, wake);
 }
 
-void TextCapture::HandOn(Caught* caught, TextRing* ring, const std::function<bool()>& wake) {
+std::vector<char> TextCapture::Take(Caught* caught) {
   struct stat now{};
-  if (fstat(caught->file.get(), &now) != 0) return;
+  if (fstat(caught->file.get(), &now) != 0) return {};
   const auto end = static_cast<uint64_t>(now.st_size);
-  if (caught->handed_on == end) return;
-  std::vector<char> piece(kPieceBytes);
-  while (caught->handed_on < end) {
-    const uint64_t produced = ring->produced.load(std::memory_order_relaxed);
-    const uint64_t room = kTextBytes - (produced - ring->consumed.load(std::memory_order_acquire));
-    if (room == 0) {
-      if (!wake()) break;
-      usleep(kPauseUs);
-      continue;
-    }
-    const uint64_t place = produced % kTextBytes;
-    const uint64_t most = std::min({room, kTextBytes - place, uint64_t{kPieceBytes}, end - caught->handed_on});
-    const ssize_t got = pread(caught->file.get(), piece.data(), most, static_cast<off_t>(caught->handed_on));
-    if (got <= 0) return;
-    std::memcpy(ring->bytes + place, piece.data(), static_cast<size_t>(got));
-    ring->produced.store(produced + static_cast<uint64_t>(got), std::memory_order_release);
-    caught->handed_on += static_cast<uint64_t>(got);
+  if (caught->taken == end) return {};
+  std::vector<char> text(end - caught->taken);
+  size_t read = 0;
+  while (read < text.size()) {
+    const ssize_t got =
+        pread(caught->file.get(), text.data() + read, text.size() - read, static_cast<off_t>(caught->taken + read));
+    if (got <= 0) break;
+    read += static_cast<size_t>(got);
   }
-  caught->handed_on = end;
+  text.resize(read);
+  caught->taken = end;
   // It may grow meanwhile, so its memory is given back, not its length.
   fallocate(caught->file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(end));
+  return text;
 }
 
 }  // namespace tutti::executor

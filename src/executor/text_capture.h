@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "base/error.h"
 #include "executor/protocol/exchange.h"
@@ -23,18 +24,18 @@ class TextCapture {
 
   // The standard error that there was: for messages to the server's log.
   int messages() const { return messages_.get(); }
-  // Hands on what has come. Waits where the server has not taken what it was given: `wake` wakes it, and says whether
-  // it may still come to take it.
+  // Hands on what has come. Waits where the server has not taken what it was given, and holds up no others meanwhile:
+  // `wake` wakes it, and says whether it may still come to take it. One thread at a time for each exchange.
   void HandOn(Exchange* exchange, const std::function<bool()>& wake);
 
  private:
   struct Caught {
     os::Fd file;
-    uint64_t handed_on = 0;  // bytes
+    uint64_t taken = 0;  // bytes
   };
   TextCapture(os::Fd messages, os::Fd output, os::Fd error)
       : messages_(std::move(messages)), output_{std::move(output)}, error_{std::move(error)} {}
-  static void HandOn(Caught* caught, TextRing* ring, const std::function<bool()>& wake);
+  static std::vector<char> Take(Caught* caught);
 
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
   os::Fd messages_;
