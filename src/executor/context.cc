@@ -10,12 +10,16 @@ using namespace cuda;
 
 void Context::Add(Exchange* place) {
   std::lock_guard lock(mutex_);
-  places_.try_emplace(place);
+  places_.insert(place);
 }
 
 void Context::Remove(Exchange* place) {
-  std::lock_guard lock(mutex_);
-  const auto gone = places_.extract(place);
+  {
+    std::lock_guard lock(mutex_);
+    places_.erase(place);
+  }
+  std::lock_guard lock(limits_mutex_);
+  const auto gone = limits_.extract(place);
   if (!gone || lost()) return;
   for (const auto& [limit, bytes] : gone.mapped()) {
     const uint64_t left = Largest(limit);
@@ -42,7 +46,7 @@ void Context::NoteFailure(const Error& error) {
   if (status == CUDA_SUCCESS || status == CUDA_ERROR_NOT_READY) return;
   failure_ = error;
   lost_.store(true, std::memory_order_release);
-  for (const auto& [place, limits] : places_) {
+  for (Exchange* const place : places_) {
     place->bell.fetch_add(1, std::memory_order_seq_cst);
     os::FutexWake(&place->bell);
   }
@@ -55,15 +59,15 @@ Error Context::failure() {
 
 uint64_t Context::Largest(CUlimit limit) const {
   uint64_t largest = 0;
-  for (const auto& [place, limits] : places_) {
+  for (const auto& [place, limits] : limits_) {
     if (const auto asked = limits.find(limit); asked != limits.end()) largest = std::max(largest, asked->second);
   }
   return largest;
 }
 
 Status Context::SetLimit(Exchange* place, CUlimit limit, uint64_t bytes) {
-  std::lock_guard lock(mutex_);
-  auto& limits = places_[place];
+  std::lock_guard lock(limits_mutex_);
+  auto& limits = limits_[place];
   const auto before = limits.find(limit) == limits.end() ? 0 : limits[limit];
   limits[limit] = bytes;
   const Status set = vendor_.Check(vendor_.cuCtxSetLimit(limit, Largest(limit)), "cuCtxSetLimit");

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "base/error.h"
 #include "executor/protocol/exchange.h"
@@ -31,15 +32,19 @@ class Context {
   // Once it is: with what.
   Error failure();
 
-  // A limit is the largest that a place has asked for: what is too small for one ends the context of all.
+  // A limit is the largest that a place has asked for: what is too small for one ends the context of all. May wait for
+  // running kernels; nothing but other limits waits for it.
   Status SetLimit(Exchange* place, cuda::CUlimit limit, uint64_t bytes);
 
  private:
   uint64_t Largest(cuda::CUlimit limit) const;
 
   const Vendor& vendor_;
+  std::mutex limits_mutex_;
+  std::map<Exchange*, std::map<cuda::CUlimit, uint64_t>> limits_;  // that places have asked for
+
   std::mutex mutex_;
-  std::map<Exchange*, std::map<cuda::CUlimit, uint64_t>> places_;  // with the limits they have asked for
+  std::set<Exchange*> places_;
   std::atomic<bool> lost_{false};
   Error failure_;
 };

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,6 +36,7 @@ struct FakeDriver {
   bool reached = true;  // whether events are
   CUresult context = CUDA_SUCCESS;  // what a kernel has done to it
   CUresult copies = CUDA_SUCCESS;
+  std::function<void()> at_limit = [] {};  // while one is set
   uintptr_t last = 0;
 };
 FakeDriver* driver = nullptr;
@@ -67,6 +71,7 @@ Vendor MakeVendor() {
   vendor.cuEventDestroy_v2 = [](CUevent) -> CUresult { return CUDA_SUCCESS; };
   vendor.cuCtxSetLimit = [](CUlimit limit, size_t bytes) -> CUresult {
     driver->calls.push_back("limit " + std::to_string(limit) + " is " + std::to_string(bytes));
+    driver->at_limit();
     return bytes > kMostOfLimit ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   };
   vendor.cuMemcpyAsync = [](CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) -> CUresult {
@@ -301,6 +306,21 @@ TEST_F(ContextTest, ALimitIsTheLargestThatAPlaceHasAskedFor) {
   EXPECT_THAT(driver_.calls, ElementsAre("limit 0 is 2000", "limit 0 is 4000", "limit 0 is 4000", "limit 0 is 10001",
                                          "limit 0 is 1000"))
       << "what was refused is forgotten, and so is who has gone";
+}
+
+TEST_F(ContextTest, WhatWaitsToSetALimitHoldsUpNoNewsOfALoss) {
+  Place one(this), two(this);
+  std::future<void> noted;
+  std::future_status status = std::future_status::deferred;
+  driver_.at_limit = [&] {
+    driver_.context = CUDA_ERROR_ILLEGAL_ADDRESS;
+    noted = std::async(std::launch::async, [&] { context_.NoteFailure({.code = CUDA_ERROR_ILLEGAL_ADDRESS}); });
+    status = noted.wait_for(std::chrono::seconds(10));
+  };
+  (void)context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 2000);
+  EXPECT_EQ(status, std::future_status::ready);
+  noted.wait();
+  EXPECT_TRUE(context_.lost());
 }
 
 // --- what kernels print
