@@ -121,6 +121,8 @@ struct Limits {
   // Where Spaces are to share a fault domain, with nothing that keeps their kernels from each other's memory: those
   // that may, by a name. "": it shares none. Fixed when the Space is made.
   std::string sharers;
+  // Whose Space it is, where those of one must leave places to others; "": it need not. Fixed when the Space is made.
+  std::string party;
   uint64_t kernel_ns = 0;  // time limit of a kernel on the device; 0: none
   bool small_window = false;  // where there are some (Backend::large_spaces); fixed when the Space is made
 };

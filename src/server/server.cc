@@ -6,6 +6,8 @@
 //   * A party may take half of the places (CheckQuota). The server's own user, the party "", has no quota.
 //   * In the total (PlacesTaken) a party counts with at most its quota, so a party above it cannot lock out others.
 //   * A refused client takes no place: CloseAside closes its connection.
+//   * What a client that has ended leaves on a device takes one of the device's places, and is its party's, too
+//     (Limits::party).
 #include "server/server.h"
 
 #include <fmt/format.h>
@@ -129,6 +131,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
                         .priority = attach.priority,
                         .sm_ranges = attach.sm_ranges,
                         .sharers = SharersOf(attach),
+                        .party = attach.party,
                         .kernel_ns = attach.kernel_ns != 0 ? attach.kernel_ns : default_kernel_ns_};
   // Of windows that have all of the device's memory a party has half, too.
   limits.small_window = !attach.party.empty() && 2 * ClientsOf(attach.party) >= backend_->large_spaces();

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
 
 #include "base/log.h"
 #include "cuda/result.h"
@@ -19,10 +22,51 @@ namespace {
 constexpr Policy kPolicies[] = {Policy::kShare};
 constexpr uint64_t kFilesOfEach = ExecutorProcess::kFiles + ExecutorLink::kFiles;  // with an executor of its own
 
+// Of Spaces, until their executors have ended, too (~GpuSpace). A party has half of them at most: a server's own quota
+// does not count what ended clients leave. Thread-safe.
+class Places {
+ public:
+  explicit Places(size_t most) : most_(most) {}
+
+  // One, which must not outlive this.
+  Result<std::shared_ptr<const void>> Take(const std::string& party) {
+    std::lock_guard lock(mutex_);
+    if (taken_ >= most_)
+      return Fail(cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
+                  fmt::format("a server has at most {} programs on a GPU", most_));
+    const auto of_party = by_party_.find(party);
+    const size_t has = of_party == by_party_.end() ? 0 : of_party->second;
+    if (!party.empty() && has >= std::max<size_t>(most_ / 2, 1))
+      return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
+                  fmt::format("{} has {} programs on the GPU, with those that have ended and have kernels there still, "
+                              "half of what this server can have; the rest is for others",
+                              party, has));
+    ++taken_;
+    ++by_party_[party];
+    return std::shared_ptr<const void>(this, [this, party](const void*) { Give(party); });
+  }
+
+ private:
+  void Give(const std::string& party) {
+    std::lock_guard lock(mutex_);
+    --taken_;
+    const auto of_party = by_party_.find(party);
+    if (--of_party->second == 0) by_party_.erase(of_party);
+  }
+
+  const size_t most_;
+  std::mutex mutex_;
+  size_t taken_ = 0;
+  std::map<std::string, size_t> by_party_;
+};
+
 class GpuBackend final : public Backend {
  public:
   GpuBackend(const GpuSettings& settings, std::shared_ptr<os::Spawner> spawner)
-      : settings_(settings), host_(settings.host_bytes), executors_(settings, std::move(spawner)) {}
+      : places_(settings.most_programs),
+        settings_(settings),
+        host_(settings.host_bytes),
+        executors_(settings, std::move(spawner)) {}
 
   Status Start() {
     TUTTI_TRY(executors_.Start(settings_.client_host_bytes));
@@ -37,13 +81,7 @@ class GpuBackend final : public Backend {
   MemoryAccount& memory(uint32_t) override { return *account_; }
 
   Result<std::unique_ptr<Space>> CreateSpace(const Limits& limits, Sink* sink, std::string_view) override {
-    // Until its executor has ended, too (~GpuSpace).
-    if (spaces_.fetch_add(1) >= settings_.most_programs) {
-      spaces_.fetch_sub(1);
-      return Fail(cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
-                  fmt::format("a server has at most {} programs on a GPU", settings_.most_programs));
-    }
-    std::shared_ptr<const void> place(&spaces_, [](std::atomic<size_t>* spaces) { spaces->fetch_sub(1); });
+    TUTTI_ASSIGN(std::shared_ptr<const void> place, places_.Take(limits.party));
     return GpuSpace::Create(&executors_, limits, sink,
                             {.account = account_.get(),
                              .host = &host_,
@@ -66,7 +104,7 @@ class GpuBackend final : public Backend {
   std::vector<TraceEvent> TakeTrace() override { return {}; }
 
  private:
-  std::atomic<size_t> spaces_{0};
+  Places places_;
   const GpuSettings settings_;
   MemoryAccount host_;
   std::unique_ptr<MemoryAccount> account_;

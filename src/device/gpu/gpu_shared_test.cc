@@ -36,7 +36,7 @@ class GpuShared : public testing::Test {
   }
 
   // With a driver that fails by the plan, if there is one (tests/gpu/vendor_fault/plan.h).
-  void Start(uint32_t most_shared, const char* plan = nullptr) {
+  void Start(uint32_t most_shared, const char* plan = nullptr, size_t most_programs = 60) {
     setenv("TUTTI_CPU_MEMORY", "64M", 1);
     setenv("TUTTI_CPU_SMS", "2", 1);
     setenv("TUTTI_GPU_LIE_DRIVER", TUTTI_LIBCUDA, 1);
@@ -44,7 +44,8 @@ class GpuShared : public testing::Test {
     const GpuSettings settings{.executor = TUTTI_EXECUTOR,
                                .vendor = plan != nullptr ? TUTTI_FAILING_LIBCUDA : TUTTI_LIBCUDA,
                                .isolation = Isolation::kShared,
-                               .most_shared = most_shared};
+                               .most_shared = most_shared,
+                               .most_programs = most_programs};
     spawner_ = os::Spawner::Start({settings.ProgramOf()}).value();
     auto backend = CreateGpuBackend(settings, spawner_);
     ASSERT_TRUE(backend) << backend.error().text;
@@ -52,8 +53,8 @@ class GpuShared : public testing::Test {
   }
 
   // Whose executor has come.
-  std::unique_ptr<Client> Serve(const char* sharers) {
-    auto client = std::make_unique<Client>(backend_.get(), Limits{.sharers = sharers});
+  std::unique_ptr<Client> Serve(const char* sharers, const char* party = "") {
+    auto client = std::make_unique<Client>(backend_.get(), Limits{.sharers = sharers, .party = party});
     client->CreateStream(1);
     client->Allocate(kMebibyte);
     return client;
@@ -283,6 +284,21 @@ TEST_F(GpuShared, AKernelWithoutEndOfOneThatHasGoneEndsWithItsExecutor) {
   two.reset();
   EXPECT_TRUE(Becomes([&] { return used() == next->sink().memory_used(0); }));
   EXPECT_TRUE(BecomeExecutors(2));
+}
+
+TEST_F(GpuShared, WhatAPartyLeavesIsOfItsPartOfThePlaces) {
+  Start(8, nullptr, 4);
+  auto endless = Serve("a", "user 1"), two = Serve("a", "user 1");
+  Spin(*endless);
+  endless.reset();
+  cts::RecordingSink sink;
+  const auto third = backend_->CreateSpace({.sharers = "a", .party = "user 1"}, &sink, "one too many");
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED);
+  EXPECT_TRUE(Computes(*Serve("b", "user 2")));
+  two.reset();
+  EXPECT_TRUE(Becomes([&] { return used() == 0; }));
+  EXPECT_TRUE(Computes(*Serve("a", "user 1")));
 }
 
 // Its memory is in use twice, and stays counted once, until the first executor has ended.
