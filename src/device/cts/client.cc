@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "device/cts/images.h"
 #include "wire/limits.h"
 
 namespace tutti::device::cts {
@@ -211,6 +212,17 @@ std::vector<uint8_t> Client::Read(uint64_t address, uint64_t bytes) {
   CopyNow(staged, address, bytes);
   const uint8_t* const begin = space_->Reached(staged, bytes);
   return {begin, begin + bytes};
+}
+
+bool Client::Computes() {
+  const uint64_t counter = Allocate(sizeof(uint32_t));
+  const auto module = space().LoadModule(0, {reinterpret_cast<const uint8_t*>(kAdd.data()), kAdd.size()});
+  if (!module) return false;
+  const uint32_t block[3] = {64, 1, 1};
+  const auto kernel = space().Prepare(module->id, 0, block);
+  if (!kernel) return false;
+  Launch(1, kernel->id, 4, 64, {counter, 3, 0, 0});
+  return Synchronize(1) && ReadValue<uint32_t>(counter) == 4 * 64 * 3;
 }
 
 uint32_t Client::Kernel(std::string_view image, uint32_t device) {

@@ -110,6 +110,8 @@ class Client {
 
   // Loads a module and prepares its first kernel for any block shape; once for each image.
   uint32_t Kernel(std::string_view image, uint32_t device = 0);
+  // Whether a kernel of a new module adds to memory of zeros. In stream 1 of device 0.
+  bool Computes();
 
   uint64_t next_ticket() { return ticket_++; }
   // Each returns its ticket.

@@ -81,18 +81,6 @@ class GpuShared : public testing::Test {
   }
   uint64_t used() const { return backend_->memory(0).device_bytes(); }
 
-  // Whether a kernel of a new module adds to memory of zeros.
-  static bool Computes(Client& client) {
-    const uint64_t counter = client.Allocate(sizeof(uint32_t));
-    const auto module =
-        client.space().LoadModule(0, {reinterpret_cast<const uint8_t*>(cts::kAdd.data()), cts::kAdd.size()});
-    if (!module) return false;
-    const uint32_t block[3] = {64, 1, 1};
-    const auto kernel = client.space().Prepare(module->id, 0, block);
-    if (!kernel) return false;
-    client.Launch(1, kernel->id, 4, 64, {counter, 3, 0, 0});
-    return client.Synchronize(1) && client.ReadValue<uint32_t>(counter) == 4 * 64 * 3;
-  }
   // A kernel that runs until somebody writes the word.
   static uint64_t Spin(Client& client) {
     const uint64_t word = client.Allocate(sizeof(uint64_t));
@@ -126,14 +114,14 @@ TEST_F(GpuShared, ThoseOfAGroupShareAnExecutorAtAddressesOfTheirOwn) {
   const uint64_t apart = std::max(one->space().window_base(), two->space().window_base()) -
                          std::min(one->space().window_base(), two->space().window_base());
   EXPECT_GE(apart, bytes);
-  for (const auto* client : {&one, &two, &other, &alone}) EXPECT_TRUE(Computes(**client));
+  for (const auto* client : {&one, &two, &other, &alone}) EXPECT_TRUE((*client)->Computes());
 }
 
 TEST_F(GpuShared, AnExecutorThatIsFullIsFollowedByAnother) {
   Start(2);
   const auto one = Serve("a"), two = Serve("a"), three = Serve("a"), four = Serve("a");
   EXPECT_TRUE(BecomeExecutors(3));
-  for (const auto* client : {&one, &two, &three, &four}) EXPECT_TRUE(Computes(**client));
+  for (const auto* client : {&one, &two, &three, &four}) EXPECT_TRUE((*client)->Computes());
 }
 
 TEST_F(GpuShared, ThoseWhoComeAtOnceWaitForOneExecutor) {
@@ -143,7 +131,7 @@ TEST_F(GpuShared, ThoseWhoComeAtOnceWaitForOneExecutor) {
   for (int i = 0; i < 4; ++i) clients.push_back(std::make_unique<Client>(backend_.get(), Limits{.sharers = "a"}));
   for (const auto& client : clients) {
     client->CreateStream(1);
-    EXPECT_TRUE(Computes(*client));
+    EXPECT_TRUE(client->Computes());
   }
   EXPECT_TRUE(BecomeExecutors(3));
 }
@@ -156,7 +144,7 @@ TEST_F(GpuShared, ACopyOfAnothersMemoryIsRefused) {
   ASSERT_TRUE(one->space().Copy(1, one->next_ticket(), copy));
   ASSERT_TRUE(one->sink().WaitFaults(1));
   EXPECT_EQ(one->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
-  EXPECT_TRUE(Computes(*two));
+  EXPECT_TRUE(two->Computes());
   EXPECT_TRUE(two->sink().faults().empty());
 }
 
@@ -164,7 +152,7 @@ TEST_F(GpuShared, AClientThatEndsLeavesTheOthersRunningAndGivesBackWhatItHad) {
   Start(8);
   auto one = Serve("a");
   const auto two = Serve("a");
-  EXPECT_TRUE(Computes(*one));
+  EXPECT_TRUE(one->Computes());
   ASSERT_TRUE(one->space().Allocate(0, wire::MemoryKind::kHost, kMebibyte, 0));
   const uint64_t word = Spin(*two);
   const uint64_t base = one->space().window_base(), before = two->sink().memory_used(0);
@@ -174,7 +162,7 @@ TEST_F(GpuShared, AClientThatEndsLeavesTheOthersRunningAndGivesBackWhatItHad) {
   EXPECT_TRUE(two->Synchronize(1));
   const auto next = Serve("a");
   EXPECT_EQ(next->space().window_base(), base) << "in its place";
-  EXPECT_TRUE(Computes(*next));
+  EXPECT_TRUE(next->Computes());
   EXPECT_TRUE(two->sink().faults().empty());
   EXPECT_TRUE(BecomeExecutors(2));
 }
@@ -197,9 +185,9 @@ TEST_F(GpuShared, WhatADriverRefusesOfOneIsNothingToTheOthers) {
   for (int i = 0; i < 5; ++i) one->Launch(1, add, 1, 1, {counter, 1, 0, 0});
   ASSERT_TRUE(one->sink().WaitFaults(1));
   EXPECT_EQ(one->sink().faults()[0].status, cuda::CUDA_ERROR_INVALID_VALUE);
-  EXPECT_TRUE(Computes(*two));
+  EXPECT_TRUE(two->Computes());
   one->space().Reset(0);
-  EXPECT_TRUE(Computes(*one)) << "in another place of the same";
+  EXPECT_TRUE(one->Computes()) << "in another place of the same";
   EXPECT_TRUE(two->sink().faults().empty());
   EXPECT_TRUE(BecomeExecutors(2));
 }
@@ -207,18 +195,18 @@ TEST_F(GpuShared, WhatADriverRefusesOfOneIsNothingToTheOthers) {
 TEST_F(GpuShared, AFaultOfTheContextIsThatOfAllInItAndOfNobodyElse) {
   Start(8);
   const auto one = Serve("a"), two = Serve("a"), other = Serve("b");
-  ASSERT_TRUE(Computes(*two));
+  ASSERT_TRUE(two->Computes());
   TouchNothing(*one);
   ASSERT_TRUE(one->sink().WaitFaults(1));
   ASSERT_TRUE(two->sink().WaitFaults(1)) << "also of one that does nothing";
   EXPECT_EQ(one->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(two->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
-  EXPECT_TRUE(Computes(*other));
+  EXPECT_TRUE(other->Computes());
   EXPECT_TRUE(other->sink().faults().empty());
   one->space().Reset(0);
   two->space().Reset(0);
-  EXPECT_TRUE(Computes(*one));
-  EXPECT_TRUE(Computes(*two));
+  EXPECT_TRUE(one->Computes());
+  EXPECT_TRUE(two->Computes());
   EXPECT_TRUE(BecomeExecutors(3)) << "they share again";
 }
 
@@ -239,7 +227,7 @@ TEST_F(GpuShared, AFaultBehindTheEndOfItsClientIsSaidToTheOthers) {
   ASSERT_TRUE(two->sink().WaitFaults(1));
   EXPECT_EQ(two->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
   two->space().Reset(0);
-  EXPECT_TRUE(Computes(*two));
+  EXPECT_TRUE(two->Computes());
 }
 
 TEST_F(GpuShared, AnExecutorThatIsKilledIsTheFaultOfItsClientsAlone) {
@@ -251,10 +239,10 @@ TEST_F(GpuShared, AnExecutorThatIsKilledIsTheFaultOfItsClientsAlone) {
   ASSERT_TRUE(one->sink().WaitFaults(1));
   ASSERT_TRUE(two->sink().WaitFaults(1));
   EXPECT_EQ(two->sink().faults()[0].status, cuda::CUDA_ERROR_DEVICE_UNAVAILABLE);
-  EXPECT_TRUE(Computes(*other));
+  EXPECT_TRUE(other->Computes());
   EXPECT_TRUE(other->sink().faults().empty());
   two->space().Reset(0);
-  EXPECT_TRUE(Computes(*two));
+  EXPECT_TRUE(two->Computes());
 }
 
 TEST_F(GpuShared, ATimeLimitEndsOneAlone) {
@@ -265,7 +253,7 @@ TEST_F(GpuShared, ATimeLimitEndsOneAlone) {
   ASSERT_TRUE(endless->sink().WaitFaults(1));
   EXPECT_EQ(endless->sink().faults()[0].status, cuda::CUDA_ERROR_LAUNCH_TIMEOUT);
   EXPECT_TRUE(endless->Synchronize(1));
-  EXPECT_TRUE(Computes(*two));
+  EXPECT_TRUE(two->Computes());
   EXPECT_TRUE(two->sink().faults().empty());
 }
 
@@ -276,11 +264,11 @@ TEST_F(GpuShared, AKernelWithoutEndOfOneThatHasGoneEndsWithItsExecutor) {
   Spin(*endless);
   const uint64_t of_one = endless->sink().memory_used(0);
   endless.reset();
-  EXPECT_TRUE(Computes(*two));
+  EXPECT_TRUE(two->Computes());
   EXPECT_EQ(used(), of_one + two->sink().memory_used(0));
   auto next = Serve("a");
   EXPECT_TRUE(BecomeExecutors(3)) << "nobody comes to it any more";
-  EXPECT_TRUE(Computes(*next));
+  EXPECT_TRUE(next->Computes());
   two.reset();
   EXPECT_TRUE(Becomes([&] { return used() == next->sink().memory_used(0); }));
   EXPECT_TRUE(BecomeExecutors(2));
@@ -295,10 +283,10 @@ TEST_F(GpuShared, WhatAPartyLeavesIsOfItsPartOfThePlaces) {
   const auto third = backend_->CreateSpace({.sharers = "a", .party = "user 1"}, &sink, "one too many");
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().code, cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED);
-  EXPECT_TRUE(Computes(*Serve("b", "user 2")));
+  EXPECT_TRUE(Serve("b", "user 2")->Computes());
   two.reset();
   EXPECT_TRUE(Becomes([&] { return used() == 0; }));
-  EXPECT_TRUE(Computes(*Serve("a", "user 1")));
+  EXPECT_TRUE(Serve("a", "user 1")->Computes());
 }
 
 // Its memory is in use twice, and stays counted once, until the first executor has ended.
@@ -309,7 +297,7 @@ TEST_F(GpuShared, AKernelWithoutEndOfOneThatWasResetOutlivesItsClient) {
   endless->space().SetLimits({.kernel_ns = 20'000'000});
   ASSERT_TRUE(endless->sink().WaitFaults(1));
   endless->space().Reset(0);
-  EXPECT_TRUE(Computes(*endless));
+  EXPECT_TRUE(endless->Computes());
   EXPECT_TRUE(BecomeExecutors(3));
   const uint64_t of_one = endless->sink().memory_used(0);
   endless.reset();

@@ -75,19 +75,6 @@ class GpuSpaceTest : public testing::Test {
     return served;
   }
 
-  // Whether a kernel of a new module adds to memory of zeros.
-  static bool Computes(Client& client) {
-    const uint64_t counter = client.Allocate(sizeof(uint32_t));
-    const auto module =
-        client.space().LoadModule(0, {reinterpret_cast<const uint8_t*>(cts::kAdd.data()), cts::kAdd.size()});
-    if (!module) return false;
-    const uint32_t block[3] = {64, 1, 1};
-    const auto kernel = client.space().Prepare(module->id, 0, block);
-    if (!kernel) return false;
-    client.Launch(1, kernel->id, 4, 64, {counter, 3, 0, 0});
-    return client.Synchronize(1) && client.ReadValue<uint32_t>(counter) == 4 * 64 * 3;
-  }
-
   std::shared_ptr<os::Spawner> spawner_;
   std::unique_ptr<Backend> backend_;
   std::vector<pid_t> taken_;
@@ -99,21 +86,21 @@ TEST_F(GpuSpaceTest, ALostExecutorIsItsClientsFaultAndIsReplacedByAReset) {
   const auto host = client.space().Allocate(0, wire::MemoryKind::kHost, kMiB, 0);
   ASSERT_TRUE(host) << host.error().text;
   std::memset(client.space().Reached(*host, kMiB), 0x5a, kMiB);
-  ASSERT_TRUE(Computes(client));
+  ASSERT_TRUE(client.Computes());
 
   kill(lost.executor, SIGKILL);
   ASSERT_TRUE(client.sink().WaitFaults(1));
   EXPECT_EQ(client.sink().faults()[0].status, cuda::CUDA_ERROR_DEVICE_UNAVAILABLE);
   EXPECT_FALSE(client.space().Allocate(0, wire::MemoryKind::kDevice, kMiB, 0)) << "there is no device any more";
   EXPECT_TRUE(client.Synchronize(1)) << "nothing waits";
-  EXPECT_TRUE(Computes(*other.client));
+  EXPECT_TRUE(other.client->Computes());
 
   client.space().Reset(0);
-  EXPECT_TRUE(Computes(client));
+  EXPECT_TRUE(client.Computes());
   EXPECT_EQ(client.Read(*host, kMiB), std::vector<uint8_t>(kMiB, 0x5a)) << "memory of the host stays";
   EXPECT_TRUE(client.space().Free(lost.address)) << "what was not freed is still allocated";
   EXPECT_EQ(client.sink().faults().size(), 1u);
-  EXPECT_TRUE(Computes(*other.client));
+  EXPECT_TRUE(other.client->Computes());
 }
 
 // A stream that waited for another one's host function goes on as everything fails, and notes an event.
@@ -158,14 +145,14 @@ TEST_F(GpuSpaceTest, AnExecutorThatHangsHoldsUpItsClientAlone) {
   std::atomic<bool> allocated{false};
   std::thread waits(
       [&] { allocated = client.space().Allocate(0, wire::MemoryKind::kDevice, 4 * kMiB, 0).has_value(); });
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(Computes(*other.client));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(other.client->Computes());
   EXPECT_FALSE(allocated);
   EXPECT_FALSE(client.sink().IsDone(1, behind));
   kill(hangs.executor, SIGCONT);
   waits.join();
   EXPECT_TRUE(allocated);
   EXPECT_TRUE(client.Synchronize(1));
-  EXPECT_TRUE(Computes(client));
+  EXPECT_TRUE(client.Computes());
 }
 
 // The memory of a client of another one's, at addresses of its own.
@@ -221,7 +208,7 @@ TEST_F(GpuSpaceTest, AMistakeWithMemoryOfAnotherClientIsItsOwn) {
   EXPECT_EQ(taker.client->Read(taker.address, 64), std::vector<uint8_t>(64, 7)) << "its executor has noticed nothing";
   EXPECT_EQ(giver.client->Read(home, 64), std::vector<uint8_t>(64));
   EXPECT_EQ(giver.client->sink().faults().size(), 0u);
-  EXPECT_TRUE(Computes(*giver.client));
+  EXPECT_TRUE(giver.client->Computes());
 }
 
 TEST_F(GpuSpaceTest, MemoryOfAClientThatHasGoneCountsWhileOthersHoldIt) {
@@ -254,7 +241,7 @@ TEST_F(GpuSpaceTest, MappingsDoNotOverlap) {
   EXPECT_TRUE(space.Map(at + 3 * kSlabBytes, one, true));
   for (const uint64_t half : {at + kSlabBytes, at + 2 * kSlabBytes}) EXPECT_FALSE(space.Unmap(half, kSlabBytes));
   EXPECT_TRUE(space.Unmap(at, 4 * kSlabBytes));
-  EXPECT_TRUE(Computes(*served.client));
+  EXPECT_TRUE(served.client->Computes());
 }
 
 TEST_F(GpuSpaceTest, AFewSmallAllocationsCanBeSharedAndManyTakeNoSlabEach) {
@@ -360,7 +347,7 @@ TEST_F(GpuSpaceTest, AResetDoesNotWaitForWhatALimitHoldsBack) {
   EXPECT_LT(std::chrono::steady_clock::now() - since, std::chrono::seconds(15)) << "patience with what runs: 20 s";
   EXPECT_TRUE(client.Synchronize(1));
   client.space().SetLimits({});
-  EXPECT_TRUE(Computes(client));
+  EXPECT_TRUE(client.Computes());
 }
 
 TEST_F(GpuSpaceTest, APercentageIsThatPartOfTheTime) {
@@ -372,12 +359,12 @@ TEST_F(GpuSpaceTest, APercentageIsThatPartOfTheTime) {
     limited.client->Launch(1, add, 64, 64, {limited.address, 1, 0, 0});
     ASSERT_TRUE(limited.client->Synchronize(1));
   }
-  EXPECT_TRUE(Computes(*limited.client)) << "all of it is done, whenever";
+  EXPECT_TRUE(limited.client->Computes()) << "all of it is done, whenever";
   const uint64_t throttled = counters.Get(metrics::Counter::throttles);
   limited.client->space().SetLimits({});
-  EXPECT_TRUE(Computes(*limited.client));
+  EXPECT_TRUE(limited.client->Computes());
   EXPECT_EQ(counters.Get(metrics::Counter::throttles), throttled);
-  EXPECT_TRUE(Computes(*other.client));
+  EXPECT_TRUE(other.client->Computes());
 }
 
 TEST_F(GpuSpaceTest, AKernelThatWaitsForAnotherOneIsGivenItWhateverTheLimit) {
@@ -427,7 +414,7 @@ TEST_F(GpuSpaceTest, AKernelThatRunsForLongerThanItsLimitEndsAloneWithItsExecuto
   EXPECT_TRUE(endless.client->Synchronize(1));
   EXPECT_TRUE(patient.client->sink().faults().empty()) << "it has no limit";
   endless.client->space().Reset(0);
-  EXPECT_TRUE(Computes(*endless.client));
+  EXPECT_TRUE(endless.client->Computes());
   patient.client->CreateStream(2);
   patient.client->Launch(2, patient.client->Kernel(cts::kAdd), 1, 1, {word, 1, 0, 0});
   EXPECT_TRUE(patient.client->Synchronize(1));

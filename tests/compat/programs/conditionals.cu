@@ -1,6 +1,7 @@
 // Graphs that decide for themselves: bodies by hand and captured, IF with else, WHILE, SWITCH.
 #include <vector>
 
+#include "graph_nodes.h"
 #include "program.h"
 
 __global__ void Choose(cudaGraphConditionalHandle handle, const unsigned* value) {
@@ -30,20 +31,6 @@ cudaGraphNode_t AddConditional(cudaGraph_t graph, cudaGraphNode_t before, cudaGr
   CUDA(cudaGraphAddNode(&node, graph, &before, before != nullptr ? 1 : 0, &p));
 #endif
   bodies->assign(p.conditional.phGraph_out, p.conditional.phGraph_out + size);
-  return node;
-}
-
-template <typename... Arguments>
-cudaGraphNode_t AddKernel(cudaGraph_t graph, cudaGraphNode_t before, void (*kernel)(Arguments...),
-                          Arguments... arguments) {
-  void* pointers[] = {&arguments...};
-  cudaKernelNodeParams p{};
-  p.func = reinterpret_cast<void*>(kernel);
-  p.gridDim = dim3(1);
-  p.blockDim = dim3(1);
-  p.kernelParams = pointers;
-  cudaGraphNode_t node;
-  CUDA(cudaGraphAddKernelNode(&node, graph, &before, before != nullptr ? 1 : 0, &p));
   return node;
 }
 

@@ -1,4 +1,5 @@
 // Nodes of graphs that kernels change: parameters, grids, and whether they run at all.
+#include "graph_nodes.h"
 #include "program.h"
 
 __global__ void Write(int* data, int value, int more) { data[blockIdx.x] = value + more; }
@@ -40,19 +41,6 @@ __global__ void Mistakes(cudaGraphDeviceNode_t node, int* errors) {
 
 cudaStream_t stream;
 
-template <typename... Arguments>
-cudaGraphNode_t AddKernel(cudaGraph_t graph, cudaGraphNode_t before, void (*kernel)(Arguments...),
-                          Arguments... arguments) {
-  void* pointers[] = {&arguments...};
-  cudaKernelNodeParams p{};
-  p.func = reinterpret_cast<void*>(kernel);
-  p.gridDim = dim3(1);
-  p.blockDim = dim3(1);
-  p.kernelParams = pointers;
-  cudaGraphNode_t node;
-  CUDA(cudaGraphAddKernelNode(&node, graph, &before, before != nullptr ? 1 : 0, &p));
-  return node;
-}
 cudaGraphDeviceNode_t Updatable(cudaGraphNode_t node) {
   cudaLaunchAttributeValue value{};
   value.deviceUpdatableKernelNode.deviceUpdatable = 1;
