@@ -26,6 +26,7 @@ struct CpuOperation final : Operation {
   uint32_t open_buffers = 0;  // for parameters of launches that have not come
   uint32_t depth = 0;  // launches between it and the client's record
   bool blocks_over = false;  // but its children may not be
+  bool begins_family = false;  // of a graph's record: when its own task has run
   bool ran = false;  // of what has no blocks of its own: something in its family had
   bool counted = false;  // among what its Part has pending
   ChildShape shape;  // of a child that is a grid

@@ -63,7 +63,7 @@ Result<CpuOperation*> CpuSpace::NewTask(uint64_t ticket, const Stream& stream, u
 void CpuSpace::PrepareTask(CpuOperation* operation, const Stream& stream) {
   operation->parent = nullptr;
   operation->depth = operation->open_buffers = 0;
-  operation->blocks_over = operation->ran = false;
+  operation->blocks_over = operation->ran = operation->begins_family = false;
   operation->role = CpuOperation::Role::kPlain;
   operation->environment = 0;
   operation->graph.reset();
@@ -284,6 +284,15 @@ CpuSpace::Begun CpuSpace::Start(Operation* operation) {
   auto* const record = static_cast<CpuOperation*>(operation);
   Task& task = record->task;
   record->blocks_over = record->ran = false;  // a loop begins it again
+  // A graph's nodes are begun under the lock. Between two graphs the device runs a task, so others have their turn, and
+  // whoever ends the client.
+  if (record->role == CpuOperation::Role::kGraphLaunch) {
+    record->begins_family = true;
+    task.transfer = Transfer();
+    task.total_blocks = 1;
+    errands_.Add(parts_[operation->stream->device]->device->scheduler.Submit(&task));
+    return Begun::kRuns;
+  }
   if (record->role != CpuOperation::Role::kPlain) {
     begun_.push_back(record);
     return Begun::kRuns;
@@ -305,6 +314,7 @@ CpuSpace::Begun CpuSpace::Start(Operation* operation) {
 
 void CpuSpace::EndTask(CpuOperation* operation) {
   Task& task = operation->task;
+  if (std::exchange(operation->begins_family, false)) return begun_.push_back(operation);
   if (task.is_kernel && task.kernel.cooperative_workspace != 0)
     engine_.Release({.address = std::exchange(task.kernel.cooperative_workspace, 0), .kept = nullptr});
   if (operation->parent == nullptr && operation->children == nullptr && operation->open_buffers == 0)
