@@ -73,7 +73,8 @@ int main(int argc, char** argv) {
       "scheduler",
       fmt::format("the scheduler in simulated time, by one thread: SMs, wake-ups and signals are made up; how long a "
                   "call holds the lock is measured, and {} ns are added for handing it to another core (assumed). "
-                  "Clients always have work; their blocks take 5 to 160 us (one client's: 20 us). Decisions: blocks, "
+                  "Clients always have work: grids of 16 blocks for each SM, which take 5 to 160 us (one client's: 20 "
+                  "us). Decisions: blocks, "
                   "or runs of them, given to an SM. Ratio: part of the time in which SMs have blocks",
                   kHandoffNs));
   for (const uint32_t sms : {8u, 16u, 64u, 256u, 512u}) {

@@ -14,6 +14,7 @@
 #include "device/cpu/idle_work.h"
 #include "device/cpu/schedule/ticker.h"
 #include "guest/exec/guest_thread.h"
+#include "os/memory_nodes.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -23,6 +24,18 @@ std::vector<uint32_t> Served(const CpuSettings& settings) {
   std::vector<uint32_t> all(settings.devices);
   std::iota(all.begin(), all.end(), 0);
   return all;
+}
+
+// The processors on which each SM stays, so that it finds near to it what it has touched first: where many SMs have a
+// core each, on several memory nodes. Within a node the system's scheduler puts them: other servers' SMs may be there.
+// Empty: anywhere.
+std::vector<std::vector<int>> ProcessorsNear(const CpuSettings& settings) {
+  if (std::min(settings.sms, settings.cores) < Scheduler::kManySms) return {};
+  const std::vector<std::vector<int>> nodes = os::NodesOfThisThread();
+  if (nodes.size() < 2) return {};
+  std::vector<std::vector<int>> near;
+  for (const size_t node : os::SpreadOverNodes(nodes, settings.sms)) near.push_back(nodes[node]);
+  return near;
 }
 
 class CpuBackend final : public Backend {
@@ -46,10 +59,12 @@ class CpuBackend final : public Backend {
       devices_.push_back(std::make_unique<CpuDevice>(settings, infos_.back(), &ticker_, &pool_));
     }
     started_.store(true, std::memory_order_release);
+    const std::vector<std::vector<int>> near = ProcessorsNear(settings);
     for (uint32_t i = 0; i < devices_.size(); ++i) {
       for (uint32_t sm = 0; sm < settings.sms; ++sm) {
-        devices_[i]->workers.push_back(
-            std::make_unique<Worker>(i, sm, settings.nice, &devices_[i]->scheduler, &pool_, &idle_));
+        devices_[i]->workers.push_back(std::make_unique<Worker>(i, sm, settings.nice,
+                                                                near.empty() ? std::vector<int>() : near[sm],
+                                                                &devices_[i]->scheduler, &pool_, &idle_));
       }
     }
   }

@@ -31,6 +31,31 @@ TEST_F(Execution, EveryThreadRunsOnce) {
   EXPECT_EQ(client.space().counters(0).Get(metrics::Counter::blocks), 100u);
 }
 
+// As on a machine of 32 cores: SMs take batches, and from each other.
+TEST(ExecutionOnManySms, EachBlockRunsOnceWhoeverTakesIt) {
+  constexpr uint64_t kBlocks = 30'000, kThreads = 32, kLaunches = 20;
+  const auto backend =
+      CreateCpuBackend({.devices = 1, .sms = 32, .cores = 32, .memory_bytes = 256 << 20}, NewTestCode());
+  Client one(backend.get()), other(backend.get());
+  uint64_t* out[2];
+  for (Client* client : {&one, &other}) {
+    client->CreateStream(1);
+    out[client == &other] = client->Array<uint64_t>(kBlocks * kThreads);
+  }
+  for (uint64_t launch = 0; launch < kLaunches; ++launch) {
+    one.Launch(1, one.Kernel("index"), kBlocks, kThreads, {reinterpret_cast<uint64_t>(out[0]), launch});
+    other.Launch(1, other.Kernel("index"), kBlocks, kThreads, {reinterpret_cast<uint64_t>(out[1]), 2 * launch});
+  }
+  ASSERT_TRUE(one.Synchronize(1));
+  ASSERT_TRUE(other.Synchronize(1));
+  for (uint64_t i = 0; i < kBlocks * kThreads; ++i) {
+    ASSERT_EQ(out[0][i], kLaunches - 1 + i);
+    ASSERT_EQ(out[1][i], 2 * (kLaunches - 1) + i);
+  }
+  for (Client* client : {&one, &other})
+    EXPECT_EQ(client->space().counters(0).Get(metrics::Counter::blocks), kBlocks * kLaunches);
+}
+
 TEST_F(Execution, ManySmallLaunchesRunInOrder) {
   Client client(backend_.get());
   client.CreateStream(1);

@@ -10,12 +10,14 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "cuda/result.h"
 #include "device/cpu/cpu_space.h"
 #include "device/cpu/exec/fault_report.h"
 #include "device/cpu/schedule/sm_thread.h"
+#include "os/memory_nodes.h"
 #include "os/thread.h"
 #include "os/time_slice.h"
 
@@ -36,8 +38,15 @@ const std::shared_ptr<const std::string>& TransferName() {
 
 }  // namespace
 
-Worker::Worker(uint32_t device, uint32_t sm, uint32_t nice, Scheduler* scheduler, BlockPool* pool, IdleShared* idle)
-    : device_(device), sm_(sm), nice_(nice), scheduler_(scheduler), pool_(pool), idle_(idle) {
+Worker::Worker(uint32_t device, uint32_t sm, uint32_t nice, std::vector<int> processors, Scheduler* scheduler,
+               BlockPool* pool, IdleShared* idle)
+    : device_(device),
+      sm_(sm),
+      nice_(nice),
+      processors_(std::move(processors)),
+      scheduler_(scheduler),
+      pool_(pool),
+      idle_(idle) {
   scheduler->sm(sm).thread = &guest_;
   thread_ = os::StartThread(fmt::format("tutti-sm{}.{}", device, sm), [this] { Loop(); });
 }
@@ -50,6 +59,7 @@ void Worker::RequestStop() {
 Worker::~Worker() { thread_.join(); }
 
 void Worker::Loop() {
+  os::StayOn(processors_);  // before it touches memory that it keeps
   const guest::GuestThreadScope scope(&guest_);
   const SmThread sm_thread(scheduler_, sm_);
   os::RequestTimeSlice(kSliceNs);
@@ -106,38 +116,47 @@ void Worker::NoteHeld() {
 
 ChunkResult Worker::RunBlocks(const Chunk& chunk) {
   ChunkResult result;
+  piece_end_ = 0;
   if (chunk.resumed != nullptr) {
     if (RunBlock(chunk, chunk.resumed, &result)) pool_->Put(chunk.resumed);
     return result;
   }
-  const uint64_t end = chunk.first + chunk.count;
-  bool prepared = false;  // run_, for a block of this chunk that has finished
-  for (uint64_t index = chunk.first; index < end;) {
+  Batch& batch = scheduler_->sm(sm_).batch;
+  for (Batch::Blocks piece(chunk.first, chunk.piece_end); piece.first < piece.second; piece = batch.TakePiece()) {
+    if (RunInOrder(chunk, piece, &result)) continue;
+    result.rest_end = batch.TakeRest().second;
+    break;
+  }
+  return result;
+}
+
+// False if the chunk ends here: what is left of it begins at result->rest_begin.
+bool Worker::RunInOrder(const Chunk& chunk, Batch::Blocks piece, ChunkResult* result) {
+  piece_end_ = piece.second;
+  bool prepared = false;  // run_, for a block of this piece that has finished
+  for (uint64_t index = piece.first; index < piece.second;) {
     if (prepared) {
       run_->PrepareNext(index);
     } else if (!PrepareBlock(chunk, index)) {
-      break;
+      result->rest_begin = BlockOrder::kNone;  // the client has failed: nothing of it goes on
+      return false;
     }
-    run_->GoOnTo(end);
-    const uint64_t finished_before = result.finished;
+    run_->GoOnTo(piece.second);
+    const uint64_t finished_before = result->finished;
     prepared = chunk.task->is_kernel;
     guest::BlockRun* const run = run_;
-    const bool is_free = RunBlock(chunk, run, &result);
-    const bool has_finished = result.finished != finished_before;
-    result.finished += run->index() - index;
-    index = run->index() + 1;
+    const bool is_free = RunBlock(chunk, run, result);
+    const bool has_finished = result->finished != finished_before;
+    result->finished += run->index() - index;
+    index = result->rest_begin = run->index() + 1;
     if (!is_free) {
       run->GoOnTo(index);  // when it resumes, the others are not its own any more
       run_ = pool_->Get();
       prepared = false;
     }
-    if (!has_finished || guest_.stop.load(std::memory_order_relaxed) != guest::StopReason::kNone) {
-      result.rest_begin = index;
-      result.rest_end = end;
-      break;
-    }
+    if (!has_finished || guest_.stop.load(std::memory_order_relaxed) != guest::StopReason::kNone) return false;
   }
-  return result;
+  return true;
 }
 
 bool Worker::PrepareBlock(const Chunk& chunk, uint64_t index) {
@@ -182,7 +201,7 @@ bool Worker::RunBlock(const Chunk& chunk, guest::BlockRun* run, ChunkResult* res
 guest::LeaveReason Worker::RunThroughYields(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result) {
   guest::LeaveReason leave = guest::LeaveReason::kYielded;
   for (bool looks = !chunk.may_be_long;; looks = false) {
-    const bool has_rest = run->index() + 1 < chunk.first + chunk.count;
+    const bool has_rest = run->index() + 1 < piece_end_ || scheduler_->sm(sm_).batch.left() != 0;
     if (leave != guest::LeaveReason::kYielded || scheduler_->ShouldGiveWay(*chunk.task, run->index(), has_rest))
       return leave;
     if (looks) LookAway();  // for an unknown time

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <thread>
+#include <vector>
 
 #include "device/common/trace.h"
 #include "device/cpu/exec/block_pool.h"
@@ -17,8 +18,9 @@ namespace tutti::device::cpu {
 
 class Worker {
  public:
-  // `device` and `sm` for names, numbers and traces.
-  Worker(uint32_t device, uint32_t sm, uint32_t nice, Scheduler* scheduler, BlockPool* pool, IdleShared* idle);
+  // `device` and `sm` for names, numbers and traces. It stays on `processors`; none: on those of the process.
+  Worker(uint32_t device, uint32_t sm, uint32_t nice, std::vector<int> processors, Scheduler* scheduler,
+         BlockPool* pool, IdleShared* idle);
   // Stops when it is next idle: no Space may be left. Ask all workers of a device, then wake its gate.
   void RequestStop();
   ~Worker();  // waits for it to have stopped
@@ -31,6 +33,7 @@ class Worker {
   void NoteHeld();
   uint64_t StolenFrom(const Chunk& chunk, uint64_t now_ns);
   ChunkResult RunBlocks(const Chunk& chunk);
+  bool RunInOrder(const Chunk& chunk, Batch::Blocks piece, ChunkResult* result);
   bool PrepareBlock(const Chunk& chunk, uint64_t index);
   bool RunBlock(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result);
   guest::LeaveReason RunThroughYields(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result);
@@ -48,12 +51,14 @@ class Worker {
   const uint32_t device_;
   const uint32_t sm_;
   const uint32_t nice_;
+  const std::vector<int> processors_;
   Scheduler* const scheduler_;
   BlockPool* const pool_;
   IdleShared* const idle_;
   guest::GuestThread guest_;
   TraceRing trace_;
   guest::BlockRun* run_ = nullptr;    // for the next block that begins
+  uint64_t piece_end_ = 0;            // of the blocks that it runs now; of a block that resumes: 0
   uint32_t generation_ = 0;  // of the pool, when it last freed what run_ holds
   bool holds_much_ = false;    // run_ does, and the pool has been told
   StolenTime stolen_;

@@ -24,6 +24,7 @@ void BlockOrder::Reset(uint64_t total, uint64_t most_begun) {
   ended_.store(0, std::memory_order_relaxed);
   since_turn_ = since_fresh_ = 0;
   given_back_.clear();
+  given_back_blocks_ = 0;
   Tell();
 }
 
@@ -34,12 +35,6 @@ uint64_t BlockOrder::EarliestThatGoesOn() const {
   const guest::BlockRun* const waiting = standing_.Lowest(Kind::kWaiting);
   return std::min(ready != nullptr ? ready->index() : kNone,
                   waiting != nullptr && IsNews(waiting) ? waiting->index() : kNone);
-}
-
-uint64_t BlockOrder::begun() const {
-  uint64_t begun = next_;
-  for (const auto& [first, end] : given_back_) begun -= end - first;
-  return begun;
 }
 
 bool BlockOrder::AllThatStandWait() const { return EarliestThatGoesOn() == kNone && NothingButWaited(); }
@@ -76,6 +71,7 @@ bool BlockOrder::FreshIsNext(uint64_t begun, uint64_t going_on) {
 }
 
 void BlockOrder::TakeGivenBack(uint64_t count) {
+  given_back_blocks_ -= count;
   if (given_back_.front().first + count == given_back_.front().second) {
     std::ranges::pop_heap(given_back_, std::greater());
     given_back_.pop_back();
@@ -87,6 +83,7 @@ void BlockOrder::TakeGivenBack(uint64_t count) {
 
 void BlockOrder::GiveBack(uint64_t begin, uint64_t end) {
   given_back_.emplace_back(begin, end);
+  given_back_blocks_ += end - begin;
   std::ranges::push_heap(given_back_, std::greater());
   Tell();
 }

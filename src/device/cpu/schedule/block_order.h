@@ -60,7 +60,7 @@ class BlockOrder {
   }
 
   uint64_t total() const { return total_; }
-  uint64_t begun() const;  // or dispatched to begin
+  uint64_t begun() const { return next_ - given_back_blocks_; }  // or dispatched to begin
   uint64_t ended() const { return ended_.load(std::memory_order_acquire); }  // needs no lock
   uint64_t standing() const { return standing_.count(); }
   // To discard them: any run that stands, or null.
@@ -101,6 +101,7 @@ class BlockOrder {
   uint64_t most_begun_ = 0;
   uint64_t next_ = 0;  // blocks from here on have not been dispatched
   std::vector<std::pair<uint64_t, uint64_t>> given_back_;  // [begin, end) not begun, a heap: the earliest in front
+  uint64_t given_back_blocks_ = 0;  // in all of these
   std::atomic<uint64_t> ended_{0};
   uint32_t since_turn_ = 0, since_fresh_ = 0;  // chunks
   guest::StandingRuns standing_;

@@ -21,7 +21,7 @@ class Scheduler;
 // What a submitted task needs of its scheduler's SMs.
 struct RescheduleRequest {
   Scheduler* scheduler = nullptr;
-  const guest::GuestThread* interrupt = nullptr;  // to be preempted
+  std::array<const guest::GuestThread*, 2> interrupt = {};  // to be preempted
   uint64_t look_at_ns = kNever;
   bool wake = false;  // a sleeping SM
 };

@@ -5,6 +5,7 @@
 // not have an SM is not picked for it (every policy asks share->MayTake).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -23,6 +24,9 @@ struct Running {
   uint64_t charged_ns = 0;  // of that, in advance
 };
 
+// SMs with a task, by the task's level, but for those that have been told to stop.
+using RunningLevels = std::array<uint32_t, kLevels>;
+
 class SchedulingPolicy {
  public:
   virtual ~SchedulingPolicy() = default;
@@ -38,18 +42,24 @@ class SchedulingPolicy {
   // When what runs must yield to what is offered, as of now: the time, at most now_ns if at once, or kNever.
   virtual uint64_t GivesWayAtNs(const Running& running, uint64_t now_ns) const = 0;
   bool MustGiveWay(const Running& running, uint64_t now_ns) const { return GivesWayAtNs(running, now_ns) <= now_ns; }
+  // Whether something is offered for which something that runs must yield at once, whatever time has passed: no SM need
+  // be looked at if not.
+  virtual bool MoreUrgentWaits(const RunningLevels& running) const = 0;
   // Whether Pick would return something.
   virtual bool HasNext(uint32_t sm, uint64_t now_ns) const = 0;
   // The share is about to be destroyed.
   virtual void Forget(SpaceShare* share) = 0;
+  // Whether one share has all SMs at a time.
+  virtual bool is_exclusive() const { return false; }
   // Whether percentages hold under this policy.
   virtual bool uses_percentages() const { return true; }
 };
 
-std::unique_ptr<SchedulingPolicy> NewSharePolicy();
-std::unique_ptr<SchedulingPolicy> NewPriorityPolicy();
+std::unique_ptr<SchedulingPolicy> NewSharePolicy(uint32_t sms);
+std::unique_ptr<SchedulingPolicy> NewPriorityPolicy(uint32_t sms);
 std::unique_ptr<SchedulingPolicy> NewTimeSlicePolicy();
-std::unique_ptr<SchedulingPolicy> NewPartitionPolicy();
-std::unique_ptr<SchedulingPolicy> NewPolicy(Policy policy);
+std::unique_ptr<SchedulingPolicy> NewPartitionPolicy(uint32_t sms);
+// For a device of so many SMs.
+std::unique_ptr<SchedulingPolicy> NewPolicy(Policy policy, uint32_t sms);
 
 }  // namespace tutti::device::cpu

@@ -10,13 +10,15 @@ namespace tutti::device::cpu {
 namespace {
 
 class PartitionPolicy final : public FairPolicy {
+  using FairPolicy::FairPolicy;
   bool uses_percentages() const override { return false; }
   uint32_t WaitingLevel(const SpaceShare& share) const override { return share.band; }
   uint32_t RunningLevel(const Running& running) const override { return running.share->band; }
+  uint32_t TaskLevels() const override { return kUrgencies; }
 };
 
 }  // namespace
 
-std::unique_ptr<SchedulingPolicy> NewPartitionPolicy() { return std::make_unique<PartitionPolicy>(); }
+std::unique_ptr<SchedulingPolicy> NewPartitionPolicy(uint32_t sms) { return std::make_unique<PartitionPolicy>(sms); }
 
 }  // namespace tutti::device::cpu

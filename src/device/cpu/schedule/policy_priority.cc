@@ -9,12 +9,14 @@ namespace tutti::device::cpu {
 namespace {
 
 class PriorityPolicy final : public FairPolicy {
+  using FairPolicy::FairPolicy;
   uint32_t WaitingLevel(const SpaceShare& share) const override { return share.level; }
   uint32_t RunningLevel(const Running& running) const override { return running.level; }
+  uint32_t TaskLevels() const override { return 1; }
 };
 
 }  // namespace
 
-std::unique_ptr<SchedulingPolicy> NewPriorityPolicy() { return std::make_unique<PriorityPolicy>(); }
+std::unique_ptr<SchedulingPolicy> NewPriorityPolicy(uint32_t sms) { return std::make_unique<PriorityPolicy>(sms); }
 
 }  // namespace tutti::device::cpu

@@ -8,12 +8,14 @@ namespace tutti::device::cpu {
 namespace {
 
 class SharePolicy final : public FairPolicy {
+  using FairPolicy::FairPolicy;
   uint32_t WaitingLevel(const SpaceShare& share) const override { return share.band; }
   uint32_t RunningLevel(const Running& running) const override { return running.share->band; }
+  uint32_t TaskLevels() const override { return kUrgencies; }
 };
 
 }  // namespace
 
-std::unique_ptr<SchedulingPolicy> NewSharePolicy() { return std::make_unique<SharePolicy>(); }
+std::unique_ptr<SchedulingPolicy> NewSharePolicy(uint32_t sms) { return std::make_unique<SharePolicy>(sms); }
 
 }  // namespace tutti::device::cpu

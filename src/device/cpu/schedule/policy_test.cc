@@ -11,6 +11,7 @@ namespace tutti::device::cpu {
 namespace {
 
 constexpr uint64_t kMs = 1'000'000;
+constexpr uint32_t kSms = 8;
 
 void Offer(SchedulingPolicy& policy, SpaceShare& share) {
   policy.Offer(&share);
@@ -26,7 +27,7 @@ Running Ran(const SpaceShare& share, uint64_t ran_ns) {
 }
 
 TEST(SharePolicy, DividesTimeByWeightWhateverTheBlocksTake) {
-  const auto policy = NewSharePolicy();
+  const auto policy = NewSharePolicy(kSms);
   SpaceShare heavy, light;
   heavy.weight = 75;
   light.weight = 25;
@@ -44,7 +45,7 @@ TEST(SharePolicy, DividesTimeByWeightWhateverTheBlocksTake) {
 }
 
 TEST(SharePolicy, WhoeverIsFurthestBehindIsPickedWhateverIsChargedOrGivenBack) {
-  const auto policy = NewSharePolicy();
+  const auto policy = NewSharePolicy(kSms);
   SpaceShare shares[20];
   std::mt19937 random(1);
   for (int i = 0; i < 20'000; ++i) {
@@ -69,7 +70,7 @@ TEST(SharePolicy, WhoeverIsFurthestBehindIsPickedWhateverIsChargedOrGivenBack) {
 }
 
 TEST(SharePolicy, IdleTimeIsNotSavedUp) {
-  const auto policy = NewSharePolicy();
+  const auto policy = NewSharePolicy(kSms);
   SpaceShare busy, idle;
   Offer(*policy, busy);
   Offer(*policy, idle);
@@ -86,7 +87,7 @@ TEST(SharePolicy, IdleTimeIsNotSavedUp) {
 }
 
 TEST(SharePolicy, ALongRunGivesWayToWhoeverIsBehind) {
-  const auto policy = NewSharePolicy();
+  const auto policy = NewSharePolicy(kSms);
   SpaceShare running, waiting;
   EXPECT_FALSE(policy->MustGiveWay(Ran(running, 100 * kMs), 0)) << "nobody waits";
   Offer(*policy, waiting);
@@ -95,7 +96,7 @@ TEST(SharePolicy, ALongRunGivesWayToWhoeverIsBehind) {
 }
 
 TEST(SharePolicy, ThoseWhoAlwaysHaveWorkChangePlacesByTheLead) {
-  const auto policy = NewSharePolicy();
+  const auto policy = NewSharePolicy(kSms);
   SpaceShare running, waiting;
   Offer(*policy, waiting);
   const uint64_t now_ns = 100 * kMs;
@@ -106,8 +107,21 @@ TEST(SharePolicy, ThoseWhoAlwaysHaveWorkChangePlacesByTheLead) {
       << "far ahead: a slice is its own";
 }
 
+// What 64 SMs have taken in a moment is as much of a lead as what 8 have taken in it; so is what they have not been
+// charged for.
+TEST(SharePolicy, OnManySmsALeadTakesAsLongToBuildUpAsOnFew) {
+  const auto policy = NewSharePolicy(64);
+  SpaceShare running, waiting;
+  for (int i = 0; i < 64; ++i) running.cap.Begin();
+  Offer(*policy, waiting);
+  running.virtual_ns = 10 * kMs;
+  EXPECT_EQ(policy->GivesWayAtNs(Ran(running, kMs / 2), kMs), kMs + kMs / 4) << "(16 - 10) / 8 - 0.5 ms";
+  running.virtual_ns = 16 * kMs;
+  EXPECT_TRUE(policy->MustGiveWay(Ran(running, kMs / 2), kMs));
+}
+
 TEST(SharePolicy, TimeChargedInAdvanceCountsOnce) {
-  const auto policy = NewSharePolicy();
+  const auto policy = NewSharePolicy(kSms);
   SpaceShare running, waiting;
   Offer(*policy, waiting);
   running.virtual_ns = kMs;  // the estimate
@@ -117,7 +131,7 @@ TEST(SharePolicy, TimeChargedInAdvanceCountsOnce) {
 }
 
 TEST(SharePolicy, WhoComesBackIsLetInAfterASlice) {
-  const auto policy = NewSharePolicy();
+  const auto policy = NewSharePolicy(kSms);
   SpaceShare hog, visitor;
   Offer(*policy, hog);
   for (int i = 0; i < 100; ++i) policy->Charge(policy->Pick(0, 0), kMs);
@@ -128,7 +142,7 @@ TEST(SharePolicy, WhoComesBackIsLetInAfterASlice) {
 }
 
 TEST(SharePolicy, AMomentWithoutWorkCostsNothing) {
-  const auto policy = NewSharePolicy();
+  const auto policy = NewSharePolicy(kSms);
   SpaceShare steady, halting;
   Offer(*policy, steady);
   Offer(*policy, halting);
@@ -149,7 +163,7 @@ TEST(SharePolicy, AMomentWithoutWorkCostsNothing) {
 }
 
 TEST(SharePolicy, ClientsBelowNormalHaveWhatIsLeft) {
-  const auto policy = NewSharePolicy();
+  const auto policy = NewSharePolicy(kSms);
   SpaceShare low, normal;
   low.band = 1;
   Offer(*policy, low);
@@ -167,7 +181,7 @@ TEST(SharePolicy, ClientsBelowNormalHaveWhatIsLeft) {
 }
 
 TEST(SharePolicy, StreamPrioritiesAreAClientsOwnBusiness) {
-  const auto policy = NewSharePolicy();
+  const auto policy = NewSharePolicy(kSms);
   SpaceShare urgent, other;
   other.level = kUrgencies - 1;
   Offer(*policy, other);
@@ -176,7 +190,7 @@ TEST(SharePolicy, StreamPrioritiesAreAClientsOwnBusiness) {
 }
 
 TEST(PriorityPolicy, AMoreUrgentStreamGoesBeforeAllOthers) {
-  const auto policy = NewPriorityPolicy();
+  const auto policy = NewPriorityPolicy(kSms);
   SpaceShare urgent, other;
   urgent.level = 2;
   other.level = 5;
@@ -188,7 +202,7 @@ TEST(PriorityPolicy, AMoreUrgentStreamGoesBeforeAllOthers) {
 }
 
 TEST(PriorityPolicy, EqualsShare) {
-  const auto policy = NewPriorityPolicy();
+  const auto policy = NewPriorityPolicy(kSms);
   SpaceShare a, b;
   a.level = b.level = 3;
   Offer(*policy, a);
@@ -203,7 +217,7 @@ TEST(PriorityPolicy, EqualsShare) {
 }
 
 TEST(PartitionPolicy, EachHasItsOwnSmsAndNoOthers) {
-  const auto policy = NewPartitionPolicy();
+  const auto policy = NewPartitionPolicy(kSms);
   SpaceShare left, right;
   left.sms.reset().set(0);
   right.sms.reset().set(1);
@@ -217,7 +231,7 @@ TEST(PartitionPolicy, EachHasItsOwnSmsAndNoOthers) {
 }
 
 TEST(PartitionPolicy, ClientsOfOnePartitionShareIt) {
-  const auto policy = NewPartitionPolicy();
+  const auto policy = NewPartitionPolicy(kSms);
   SpaceShare a, b;
   a.sms.reset().set(1);
   b.sms.reset().set(1);

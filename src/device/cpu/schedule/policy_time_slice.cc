@@ -45,6 +45,11 @@ class TimeSlicePolicy final : public SchedulingPolicy {
     return OthersWait() ? quantum_end_ns_ : kNever;
   }
 
+  bool is_exclusive() const override { return true; }
+
+  // All is a matter of time.
+  bool MoreUrgentWaits(const RunningLevels&) const override { return false; }
+
   bool HasNext(uint32_t sm, uint64_t now_ns) const override {
     if (OwnerGoesOn(now_ns)) return owner_->offered && owner_->MayTake(sm);
     return (owner_ == nullptr || owner_->running() == 0) && !offered_.empty();

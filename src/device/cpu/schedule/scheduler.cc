@@ -32,7 +32,9 @@
 namespace tutti::device::cpu {
 namespace {
 
-constexpr uint64_t kChunkNs = 20'000;  // makes taking the lock worth it
+constexpr uint64_t kChunkNs = 20'000;  // makes taking the lock worth it, where few SMs do
+// Where many do, each takes as much more at a time as there are SMs, in eighths (scheduler_many.cc).
+constexpr uint32_t kSmsPerChunk = 8;
 constexpr uint64_t kUnknownEstimateNs = 20'000;  // of a block that never ran before
 constexpr uint32_t kParkedTurn = 64;
 constexpr uint64_t kLongNs = 100'000;  // a record in a ring should not have to wait so long
@@ -42,9 +44,11 @@ constexpr uint64_t kLongNs = 100'000;  // a record in a ring should not have to 
 Scheduler::Scheduler(const Size& size, LookTimer* ticker, BlockPool* pool, Clock clock, LockWatcher* watcher)
     : clock_(clock),
       mutex_(watcher),
-      policy_(NewPolicy(Policy::kShare)),
+      policy_(NewPolicy(Policy::kShare, size.sms)),
       sm_states_(size.sms),
       cores_(size.cores),
+      many_(std::min(size.sms, size.cores) >= kManySms),
+      batch_ns_(many_ ? kChunkNs * std::min(size.sms, size.cores) / kSmsPerChunk : kChunkNs),
       ticker_(ticker),
       pool_(pool) {
   for (uint32_t i = 0; i < size.sms; ++i) sm_states_[i].index = i;
@@ -76,8 +80,8 @@ RescheduleRequest Scheduler::Submit(Task* task) {
     NoteDemand(task->ready_ns);
     // An idle SM that takes what waits will also see what is left.
     if (busy_ != 0 && !IdleSmHasNext(task->ready_ns)) {
-      request.interrupt = MakeRoom(task->ready_ns);
-      request.look_at_ns = NextLookNs(task->ready_ns);
+      no_room_ = false;
+      LookForRoom(*share, false, task->ready_ns, &request);
     }
   }
   const bool restricted = restricted_.load(std::memory_order_relaxed) != 0;
@@ -87,7 +91,9 @@ RescheduleRequest Scheduler::Submit(Task* task) {
 }
 
 void Scheduler::Perform(const RescheduleRequest& request) {
-  if (request.interrupt != nullptr) request.interrupt->Interrupt();
+  for (const guest::GuestThread* const thread : request.interrupt) {
+    if (thread != nullptr) thread->Interrupt();
+  }
   ticker_->Arm(request.look_at_ns);
   if (request.wake && !OneWillLook()) Wake();
 }
@@ -108,6 +114,7 @@ void Scheduler::StepAway(SmState& sm) {
     std::lock_guard lock(mutex_);
     sm.away = true;
     away_.store(away_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    TellOfRest(sm);
     wake = (offered_ != 0 && IdleSmHasNext(clock_())) || (!parked_.empty() && !HasAllCores());
   }
   if (wake) Wake();
@@ -142,16 +149,18 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
       request = Begin(sm, share, chunk, now_ns);
     } else {
       // What this SM leaves, or has just made eligible again, may be for other SMs only, and they sleep.
-      request.wake = offered_ != 0 && IdleSmHasNext(now_ns);
+      TellOfRest(sm);
+      request.wake = offered_ > coming_ && IdleSmHasNext(now_ns);
       *seen = gate_.epoch();
     }
   }
   if (taken) {
     Perform(request);
-  } else if (request.wake) {
-    Wake();
+    if (many_ && request.wake) Wake();  // two: a chain through all of them would take too long
+    return true;
   }
-  return taken;
+  if (request.wake) Wake();
+  return many_ && TakeFromOther(sm, chunk);
 }
 
 // Gives the SM a chunk of the share's most urgent task. Returns what is to be done for the tasks that are left.
@@ -162,69 +171,92 @@ RescheduleRequest Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk,
     share->Count(metrics::Counter::queue_wait_ns, now_ns - std::min(now_ns, task->ready_ns));
     task->begun_ns = now_ns;
   }
-  if (task->active_chunks == 0) task->active_since_ns = now_ns;
-  GiveOut(task, chunk);
-  share->cap.Begin();
-  if (task->cap != nullptr) task->cap->cap.Begin();
-  sm.share = share;
-  JoinGroup(sm, now_ns);
-  sm.task = task;
-  sm.begin_ns = chunk->begin_ns = now_ns;
-  chunk->kernel_limit_ns = share->kernel_limit_ns;
-  sm.estimate_ns = EstimateNs(*chunk);
-  chunk->may_be_long =
-      sm.estimate_ns > kLongNs || task->habits->ns.load(std::memory_order_relaxed) == 0 || task->yields;
-  sm.thread->stop.store(guest::StopReason::kNone, std::memory_order_relaxed);
+  GiveOut(sm, task, chunk, now_ns);
+  sm.estimate_ns = EstimateNs(*task, chunk->count);
+  Occupy(sm, task, chunk, now_ns);
   policy_->Charge(share, static_cast<int64_t>(sm.estimate_ns));
   UpdateOffer(share);
-  if (offered_ != 0) {
-    request.wake = IdleSmHasNext(now_ns);
-    if (!request.wake) request.interrupt = MakeRoom(now_ns);
+  TellOfRest(sm);
+  // Where more SMs are on their way than shares are offered, these are enough.
+  if (offered_ > coming_) request.wake = IdleSmHasNext(now_ns);
+  if (offered_ != 0 && !request.wake) {
+    LookForRoom(*share, true, now_ns, &request);
+  } else {
+    request.look_at_ns = NextLookNs(sm, now_ns);
   }
-  request.look_at_ns = offered_ != 0 && !request.wake ? NextLookNs(now_ns) : NextLookNs(sm, now_ns);
   // So that the ticker need not be woken when a block is preempted.
   if (chunk->may_be_long) request.look_at_ns = std::min(request.look_at_ns, now_ns + kRemindNs);
   return request;
 }
 
+// The SM has a chunk of the task, for which sm.estimate_ns is or will be charged.
+void Scheduler::Occupy(SmState& sm, Task* task, Chunk* chunk, uint64_t now_ns) {
+  SpaceShare* const share = task->share;
+  share->cap.Begin();
+  if (task->cap != nullptr) task->cap->cap.Begin();
+  sm.share = share;
+  JoinGroup(sm, now_ns);
+  sm.task = task;
+  CountLevel(sm);
+  sm.begin_ns = chunk->begin_ns = now_ns;
+  chunk->kernel_limit_ns = share->kernel_limit_ns;
+  chunk->may_be_long =
+      sm.estimate_ns > kLongNs || task->habits->ns.load(std::memory_order_relaxed) == 0 || task->yields;
+  sm.thread->stop.store(guest::StopReason::kNone, std::memory_order_relaxed);
+}
+
 bool Scheduler::IdleSmHasNext(uint64_t now_ns) const {
   if (busy_ == sm_states_.size()) return false;
+  // Not bound to SMs, what waits is for any that is idle.
+  if (many_ && !restricted()) return busy_ + away_ < sm_states_.size() && policy_->HasNext(0, now_ns);
   return std::ranges::any_of(sm_states_, [&](const SmState& sm) {
     return sm.task == nullptr && !sm.away && policy_->HasNext(sm.index, now_ns);
   });
 }
 
-uint64_t Scheduler::EstimateNs(const Chunk& chunk) const {
-  const uint32_t block_ns = chunk.task->habits->ns.load(std::memory_order_relaxed);
-  return block_ns != 0 ? std::min<uint64_t>(block_ns * chunk.count, 10 * kChunkNs) : kUnknownEstimateNs;
+uint64_t Scheduler::EstimateNs(const Task& task, uint64_t blocks) const {
+  const uint32_t block_ns = task.habits->ns.load(std::memory_order_relaxed);
+  return block_ns != 0 ? std::min<uint64_t>(block_ns * blocks, std::max(10 * kChunkNs, batch_ns_)) : kUnknownEstimateNs;
 }
 
-uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available, uint32_t sms) {
+uint64_t Scheduler::PieceBlocks(const Task& task) {
   const uint32_t block_ns = task.habits->ns.load(std::memory_order_relaxed);
-  const uint64_t wanted = block_ns == 0 ? 1 : std::max<uint32_t>(1, static_cast<uint32_t>(kChunkNs) / block_ns);
+  return block_ns == 0 ? 1 : std::max<uint32_t>(1, static_cast<uint32_t>(kChunkNs) / block_ns);
+}
+
+uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available) const {
+  const uint64_t wanted = PieceBlocks(task);
   if (wanted >= available) return available;
-  const uint64_t fair = (available + sms - 1) / sms;
+  const uint64_t fair = (available + sms() - 1) / sms();
   return std::min(wanted, fair);
 }
 
 // The task decides which blocks are next (block_order.h).
-void Scheduler::GiveOut(Task* task, Chunk* chunk) {
+void Scheduler::GiveOut(SmState& sm, Task* task, Chunk* chunk, uint64_t now_ns) {
   *chunk = Chunk{.task = task};
   const uint64_t begun = task->order.standing() + task->at_grid_count + task->active_chunks;
   chunk->resumed = task->order.Next(begun);
   if (chunk->resumed != nullptr) {
     chunk->first = chunk->resumed->index();
     chunk->count = 1;
+    sm.batch.Fill(0, 0, 0);
   } else {
     const auto [first, end] = task->order.Fresh();
     chunk->first = first;
-    chunk->count = ChunkBlocks(*task, end - first, sms());
+    chunk->count = many_ ? BatchBlocks(*task, end - first) : ChunkBlocks(*task, end - first);
     task->order.TakeFresh(chunk->count);
+    sm.batch.Fill(first, chunk->count, many_ ? PieceBlocks(*task) : chunk->count);
+    chunk->piece_end = sm.batch.TakePiece().second;
+    if (sm.batch.is_large()) ++task->share->batches;
   }
-  ++task->active_chunks;
-  busy_.store(busy_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  CountChunk(task, now_ns);
   Dequeue(task);
   EnqueueIfWork(task);  // at the back: round robin among the Space's grids of one urgency
+}
+
+void Scheduler::CountChunk(Task* task, uint64_t now_ns) {
+  if (task->active_chunks++ == 0) task->active_since_ns = now_ns;
+  busy_.store(busy_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 bool Scheduler::HasAllCores() const { return busy_.load(std::memory_order_relaxed) >= cores_; }
@@ -327,6 +359,8 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     }
     if (--task->active_chunks == 0) task->active_ns += result.end_ns - std::min(result.end_ns, task->active_since_ns);
     busy_.store(busy_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    UncountLevel(sm);
+    if (sm.batch.is_large()) --share->batches;
     LeaveGroup(sm);
     sm.task = nullptr;
     Return(task, result);
@@ -353,7 +387,7 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
       sm.share = nullptr;
       if (share->dead && share->running() == 0) quiet_.notify_all();
     }
-    UpdateOffer(share);
+    OfferAgain(sm, share);
     NoteDemand(result.end_ns);
     // Also for what has just been parked.
     if (!parked_.empty()) look_at_ns = std::min(look_at_ns, result.end_ns + kRemindNs);
@@ -385,7 +419,7 @@ void Scheduler::Release(SmState& sm) {
   sm.share = nullptr;
   share->cap.End();
   if (share->dead && share->running() == 0) quiet_.notify_all();
-  UpdateOffer(share);
+  OfferAgain(sm, share);
 }
 
 void Scheduler::TaskEnds(SpaceShare* share, uint64_t now_ns) {

@@ -4,6 +4,7 @@
 //   scheduler.cc         dispatching chunks and taking their results
 //   scheduler_limits.cc  what shares may use: limits, caps, who is offered to the policy
 //   scheduler_stop.cc    preemption, and ending blocks
+//   scheduler_many.cc    what differs where many SMs run side by side
 //   scheduler_peers.cc   its shares' parts of the device, beside other servers
 #pragma once
 
@@ -19,6 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "device/cpu/exec/block_pool.h"
+#include "device/cpu/schedule/batch.h"
 #include "device/cpu/schedule/errands.h"
 #include "device/cpu/schedule/idle_gate.h"
 #include "device/cpu/schedule/policy.h"
@@ -33,6 +35,7 @@ struct SmState {
   uint32_t index = 0;
   guest::GuestThread* thread = nullptr;
   bool away = false;            // its thread does something else, which may take long (sm_thread.h)
+  bool coming = false;          // it has just left something, and looks next (OfferAgain)
   SpaceShare* share = nullptr;  // that counts this SM as running
   PeerGroup* group = nullptr;   // that counts it while it has a task
   uint64_t group_since_ns = 0;  // from when its time is yet to be counted there
@@ -40,12 +43,18 @@ struct SmState {
   Task* task = nullptr;         // of which it runs a chunk
   uint64_t begin_ns = 0;
   uint64_t estimate_ns = 0;  // charged in advance
+  uint32_t level = 0;        // of the task, as it began
+  bool counted = false;      // by level: it has a task, and has not been told to stop
+  Batch batch;               // of its chunk, what it has not begun
 };
 
 struct Chunk {
   Task* task = nullptr;
-  uint64_t first = 0;  // blocks [first, first + count), none of them begun
+  // Blocks [first, first + count), none of them begun. The SM runs those before piece_end; the others are in its batch,
+  // and may be taken away. So it always has a block that no one else can end: the task outlasts its Finish.
+  uint64_t first = 0;
   uint64_t count = 0;
+  uint64_t piece_end = 0;
   guest::BlockRun* resumed = nullptr;  // or one that resumes
   uint64_t begin_ns = 0;
   uint64_t kernel_limit_ns = 0;
@@ -54,13 +63,13 @@ struct Chunk {
 
 // How a chunk ended.
 struct ChunkResult {
-  uint64_t finished = 0;    // blocks that ended
+  uint64_t finished = 0;  // blocks that ended
   uint64_t rest_begin = 0;  // [rest_begin, rest_end) were not begun
   uint64_t rest_end = 0;
   guest::BlockRun* suspended = nullptr;  // a block that resumes later
   bool at_grid_barrier = false;  // ... when all others have reached the barrier
-  bool yielded = false;           // ... it waits for memory that others write
-  uint64_t seen_ended = 0;        //     and looked for it last when so many blocks of its task had ended
+  bool yielded = false;  // ... it waits for memory that others write
+  uint64_t seen_ended = 0;  //     and looked for it last when so many blocks of its task had ended
   uint64_t end_ns = 0;
   uint64_t stolen_ns = 0;  // of its time the core ran others (stolen_time.h)
 };
@@ -75,10 +84,12 @@ struct ShareLimits {
 
 class Scheduler {
  public:
-  static constexpr size_t kMostContextCaps = 1024;       // of one share
+  static constexpr size_t kMostContextCaps = 1024;  // of one share
   static constexpr uint64_t kRemindNs = 10'000'000;  // after which a request that had no effect is repeated
   // How often clients below normal look whether other servers' clients want what they use: a system call each.
   static constexpr uint64_t kUrgentLookNs = 1'000'000;
+  // From so many SMs on, each with a core, they take batches (scheduler_many.cc).
+  static constexpr uint32_t kManySms = 16;
 
   struct Size {
     uint32_t sms = 1;
@@ -155,13 +166,16 @@ class Scheduler {
   };
 
   // scheduler.cc
-  static uint64_t ChunkBlocks(const Task& task, uint64_t available, uint32_t sms);
+  uint64_t ChunkBlocks(const Task& task, uint64_t available) const;
+  static uint64_t PieceBlocks(const Task& task);
   static uint32_t UrgencyOf(const Task& task);
   void CountQueued(Task* task, bool queued);
   void Enqueue(Task* task);
   void Dequeue(Task* task);
   RescheduleRequest Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns);
-  void GiveOut(Task* task, Chunk* chunk);
+  void GiveOut(SmState& sm, Task* task, Chunk* chunk, uint64_t now_ns);
+  void CountChunk(Task* task, uint64_t now_ns);
+  void Occupy(SmState& sm, Task* task, Chunk* chunk, uint64_t now_ns);
   bool HasAllCores() const;
   bool IsCrowded(const Task& task) const;
   static bool WillWait(const Task& task);
@@ -171,7 +185,7 @@ class Scheduler {
   void UnparkOneOfEach();
   void ParkAgain(const SpaceShare* picked);
   SpaceShare* PickBesideParked(const SmState& sm, uint64_t now_ns);
-  uint64_t EstimateNs(const Chunk& chunk) const;
+  uint64_t EstimateNs(const Task& task, uint64_t blocks) const;
   void Return(Task* task, const ChunkResult& result);
   void PassGridBarrierIfComplete(Task* task);
   void Discard(guest::BlockRun* run);
@@ -182,8 +196,21 @@ class Scheduler {
   bool OneWillLook() const;
   void Wake();
 
+  // scheduler_many.cc
+  uint64_t BatchBlocks(const Task& task, uint64_t available) const;
+  void CountLevel(SmState& sm);
+  void UncountLevel(SmState& sm);
+  bool MoreUrgentWaits(const SpaceShare& share) const;
+  void LookForRoom(const SpaceShare& share, bool goes_on, uint64_t now_ns, RescheduleRequest* request);
+  void OfferAgain(SmState& sm, SpaceShare* share);
+  void TellOfRest(SmState& sm);
+  void CountOpenBatches(SpaceShare* share);
+  bool TakeFromOther(SmState& sm, Chunk* chunk);
+  bool Steal(SmState& sm, SmState& other, Chunk* chunk, uint64_t now_ns);
+
   // scheduler_limits.cc
   bool UpdateOffer(SpaceShare* share);
+  bool ChangeOffer(SpaceShare* share);
   void TakeBackOffer(SpaceShare* share);
   void ApplyPercentage(SpaceShare* share);
   void HoldCapped(SpaceShare* share);
@@ -212,7 +239,7 @@ class Scheduler {
   uint64_t NextLookNs(const SmState& sm, uint64_t now_ns) const;
   uint64_t NextLookNs(uint64_t now_ns) const;
   const guest::GuestThread* MakeRoom(uint64_t now_ns);
-  static const guest::GuestThread* AskToStop(SmState& sm, guest::StopReason reason);
+  const guest::GuestThread* AskToStop(SmState& sm, guest::StopReason reason);
   void AbandonRunning(const SpaceShare* share);
 
   const Clock clock_;
@@ -221,12 +248,22 @@ class Scheduler {
   std::unique_ptr<SchedulingPolicy> policy_;
   std::vector<SpaceShare*> shares_;
   std::vector<Throttled> throttled_;
+  uint64_t throttled_until_ns_ = kNever;  // of none of them the time has come before
   std::vector<SmState> sm_states_;
   std::vector<const guest::GuestThread*> to_interrupt_;  // the ticker's own
   uint32_t offered_ = 0;  // shares
   std::atomic<uint32_t> busy_{0};  // SMs with a task; written under the lock, read without it as a hint
   std::atomic<uint32_t> away_{0};  // SMs whose thread is away; likewise
   const uint32_t cores_;
+  const bool many_;  // SMs that run side by side
+  const uint64_t batch_ns_;  // that an SM takes at a time
+  RunningLevels running_levels_ = {};
+  uint64_t looked_at_ns_ = 0;  // at all SMs
+  uint32_t coming_ = 0;  // SMs
+  bool unheard_ = false;  // something has been offered without a word to idle SMs
+  bool no_room_ = false;  // was found then, and nothing has come since
+  uint32_t room_from_ = 0;  // MakeRoom's: the SM that it looks at first
+  std::atomic<uint32_t> open_batches_{0};  // of all shares; a hint without the lock
   std::vector<SpaceShare*> parked_;  // that have parked tasks; always empty if each SM has a core
   std::vector<Task*> unparked_;  // UnparkOneOfEach's
   uint32_t since_parked_ = 0;  // chunks

@@ -13,7 +13,7 @@ namespace tutti::device::cpu {
 
 void Scheduler::SetPolicy(Policy policy) {
   std::lock_guard lock(mutex_);
-  policy_ = NewPolicy(policy);
+  policy_ = NewPolicy(policy, sms());
   offered_ = 0;
   for (const auto& group : groups_) group->offered = 0;
   for (SpaceShare* share : shares_) {
@@ -84,8 +84,13 @@ void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
     ApplyPercentage(share);
     JoinGroup(share);
     UpdateOffer(share);
+    for (SmState& sm : sm_states_) {
+      if (!sm.counted || sm.share != share) continue;
+      UncountLevel(sm);
+      CountLevel(sm);
+    }
     const uint64_t now_ns = clock_();
-    if (busy_ != 0) request.interrupt = MakeRoom(now_ns);
+    if (busy_ != 0) request.interrupt[0] = MakeRoom(now_ns);
     request.look_at_ns = NextLookNs(now_ns);
   }
   gate_.Advance();
@@ -127,6 +132,15 @@ Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part)
 
 // True if it is offered anew, and so idle SMs have been notified.
 bool Scheduler::UpdateOffer(SpaceShare* share) {
+  if (!ChangeOffer(share)) return false;
+  gate_.Advance();
+  unheard_ = false;
+  return true;
+}
+
+// True if it is offered anew.
+bool Scheduler::ChangeOffer(SpaceShare* share) {
+  CountOpenBatches(share);
   if (!share->contexts.empty()) HoldCapped(share);
   const bool offer = !share->dead && share->queued_mask != 0 && share->cap.open();
   const uint32_t level =
@@ -139,7 +153,6 @@ bool Scheduler::UpdateOffer(SpaceShare* share) {
   share->offered = true;
   ++offered_;
   if (share->group != nullptr) ++share->group->offered;
-  gate_.Advance();
   return true;
 }
 
@@ -174,6 +187,7 @@ void Scheduler::Spend(const SmState& sm, uint64_t ran_ns, uint64_t now_ns) {
     const bool was_throttled = cap.throttled();
     if (!cap.Spend(ran_ns, now_ns) || was_throttled) return;
     throttled_.push_back({sm.share, context});
+    throttled_until_ns_ = std::min(throttled_until_ns_, cap.throttled_until_ns());
     sm.share->Count(metrics::Counter::throttles);
   };
   if (sm.group != nullptr) SpendOfGroup(sm, ran_ns, now_ns);
@@ -183,6 +197,7 @@ void Scheduler::Spend(const SmState& sm, uint64_t ran_ns, uint64_t now_ns) {
 
 // Offers the shares again whose time has come; returns the time of the next one, or kNever.
 uint64_t Scheduler::WakeThrottled(uint64_t now_ns) {
+  if (now_ns < throttled_until_ns_) return throttled_until_ns_;
   uint64_t next_ns = kNever;
   for (size_t i = 0; i < throttled_.size();) {
     const Throttled throttled = throttled_[i];
@@ -198,6 +213,7 @@ uint64_t Scheduler::WakeThrottled(uint64_t now_ns) {
     if (throttled.context != nullptr) ReleaseHeld(throttled.context);
     UpdateOffer(throttled.share);
   }
+  throttled_until_ns_ = next_ns;
   return next_ns;
 }
 

@@ -67,14 +67,19 @@ uint64_t Scheduler::NextLookNs(uint64_t now_ns) const {
 const guest::GuestThread* Scheduler::MakeRoom(uint64_t now_ns) {
   if (IdleSmHasNext(now_ns)) return nullptr;
   SmState* least_urgent = nullptr;
-  uint32_t level = 0;
-  for (SmState& sm : sm_states_) {
-    if (sm.task == nullptr || !sm.thread->WasToldTo(guest::StopReason::kNone)) continue;
-    const uint32_t sm_level = sm.share->band * kUrgencies + sm.task->urgency;
-    if (least_urgent != nullptr && sm_level <= level) continue;
+  uint32_t highest = kLevels;
+  while (highest != 0 && running_levels_[highest - 1] == 0) --highest;
+  if (highest == 0) return nullptr;  // all have been told
+  const uint32_t first = many_ ? room_from_ : 0;
+  for (uint32_t i = 0; i < sms(); ++i) {
+    SmState& sm = sm_states_[first + i < sms() ? first + i : first + i - sms()];
+    if (!sm.counted || !sm.thread->WasToldTo(guest::StopReason::kNone)) continue;
+    if (least_urgent != nullptr && sm.level <= least_urgent->level) continue;
     if (GivesWayAtNs(sm, now_ns) > now_ns) continue;
     least_urgent = &sm;
-    level = sm_level;
+    if (sm.level + 1 < highest) continue;
+    room_from_ = sm.index + 1 < sms() ? sm.index + 1 : 0;  // those before it have been told to stop, or soon end
+    break;
   }
   return least_urgent != nullptr ? AskToStop(*least_urgent, guest::StopReason::kPreempt) : nullptr;
 }
@@ -83,11 +88,15 @@ const guest::GuestThread* Scheduler::MakeRoom(uint64_t now_ns) {
 // it has taken other work by then the request is cleared, and the signal has no effect.
 const guest::GuestThread* Scheduler::AskToStop(SmState& sm, guest::StopReason reason) {
   guest::AskToStop(sm.thread->stop, reason);
+  UncountLevel(sm);
   return sm.thread;
 }
 
 uint64_t Scheduler::Tick(uint64_t now_ns) {
   uint64_t next_ns = kNever;
+  // What waits may be little: many SMs stop some at a time, but for policies that give the device to one at a time.
+  const uint32_t most_preempted = many_ && !policy_->is_exclusive() ? sms() / 8 : sms();
+  uint32_t preempted = 0;
   to_interrupt_.clear();
   {
     std::lock_guard lock(mutex_);
@@ -103,13 +112,16 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
         to_interrupt_.push_back(AskToStop(sm, guest::StopReason::kAbandon));
       } else if (limit_ns != 0 && sm.task->is_kernel && sm.task->ActiveNs(now_ns) >= limit_ns) {
         to_interrupt_.push_back(AskToStop(sm, guest::StopReason::kTimeLimit));
-      } else if (GivesWayAtNs(sm, now_ns) <= now_ns) {
+      } else if (preempted < most_preempted && GivesWayAtNs(sm, now_ns) <= now_ns) {
         to_interrupt_.push_back(AskToStop(sm, guest::StopReason::kPreempt));
+        ++preempted;
       }
     }
     next_ns = std::min(NextLookNs(now_ns), busy_ != 0 ? throttled_until_ns : kNever);
     // While blocks run for long, too, others hear what is wanted.
     if (parked || (peers_ != nullptr && busy_ != 0)) next_ns = std::min(next_ns, now_ns + kRemindNs);
+    looked_at_ns_ = now_ns;
+    no_room_ = false;
   }
   for (const guest::GuestThread* thread : to_interrupt_) thread->Interrupt();
   return next_ns;

@@ -50,6 +50,10 @@ struct SpaceShare {
   uint64_t active_at_ns = 0;    // since when something is ready or runs; 0: nothing is
   uint32_t unfinished = 0;      // tasks ready or running
 
+  uint32_t running_urgencies[kUrgencies] = {};  // SMs by urgency of the task, like RunningLevels
+  uint32_t batches = 0;  // SMs that have been given more than a piece of its tasks
+  uint32_t open_batches = 0;  // of these, those that others may take from
+
   // What is ready.
   TaskQueue queues[kUrgencies];
   uint32_t queued_mask = 0;  // urgencies that have tasks

@@ -10,7 +10,6 @@ namespace tutti::device::cpu {
 namespace {
 
 constexpr uint64_t kBeginNs = 1'000'000'000;
-constexpr uint64_t kTellNs = 1'000;  // threads are told to stop no sooner than this after each other: host time
 
 }  // namespace
 
@@ -94,8 +93,6 @@ void ManySms::SeeWhoIsWokenOrTold() {
     At(now_ns_ + costs_.wake_ns, What::kWake, asleep_.front(), ++sm.version);
     asleep_.pop_front();
   }
-  if (now_ns_ < told_at_ns_ + kTellNs) return;
-  told_at_ns_ = now_ns_;
   for (uint32_t i = 0; i < sms_.size(); ++i) {
     Sm& sm = sms_[i];
     if (sm.client == nullptr || sm.told || sm.thread.WasToldTo(guest::StopReason::kNone)) continue;
@@ -137,14 +134,23 @@ void ManySms::Look(uint32_t index) {
   }
   sm.client = &client;
   sm.told = false;
-  sm.begun_ns = sm.counted_ns = at_ns;
+  sm.finished = 0;
+  sm.counted_ns = at_ns;
+  sm.piece = {sm.chunk.first, sm.chunk.piece_end};
+  Begin(index, at_ns);
+}
+
+// A piece, or a block that resumes.
+void ManySms::Begin(uint32_t index, uint64_t at_ns) {
+  Sm& sm = sms_[index];
+  sm.begun_ns = at_ns;
   sm.ends_ns = at_ns + Left(sm);
   At(sm.ends_ns, What::kEnd, index, ++sm.version);
 }
 
-// Of the chunk, from its begin on.
+// Of the piece, from its begin on.
 uint64_t ManySms::Left(const Sm& sm) const {
-  if (sm.chunk.resumed == nullptr) return sm.chunk.count * sm.client->made_up.block_ns;
+  if (sm.chunk.resumed == nullptr) return (sm.piece.second - sm.piece.first) * sm.client->made_up.block_ns;
   return left_ns_.at(sm.chunk.resumed);
 }
 
@@ -162,34 +168,17 @@ uint32_t ManySms::IndexOf(const Client* client) const { return static_cast<uint3
 void ManySms::End(uint32_t index) {
   Sm& sm = sms_[index];
   Client& client = *sm.client;
+  Batch& batch = scheduler_.sm(index).batch;
   Count(sm, now_ns_);
-  const uint64_t ran_ns = now_ns_ - sm.begun_ns;
-  ChunkResult result{.end_ns = now_ns_};
-  uint64_t left_ns = 0;  // of the block that it leaves
-  if (sm.chunk.resumed != nullptr) {
-    left_ns = Left(sm) - ran_ns;
-    if (left_ns == 0) {
-      result.finished = 1;
-      left_ns_.erase(sm.chunk.resumed);
-      sm.chunk.resumed->GiveUp();
-      pool_.Put(sm.chunk.resumed);
-    } else {
-      result.suspended = sm.chunk.resumed;
-    }
-  } else {
-    const uint64_t block_ns = client.made_up.block_ns;
-    result.finished = std::min(sm.chunk.count, ran_ns / block_ns);
-    const uint64_t begun = std::min(sm.chunk.count, (ran_ns + block_ns - 1) / block_ns);
-    if (begun > result.finished) {
-      result.suspended = pool_.Get();
-      TUTTI_CHECK(result.suspended->PrepareCall([](const void*, uint64_t) {}, nullptr, sm.chunk.first + begun - 1));
-      left_ns = begun * block_ns - ran_ns;
-    }
-    result.rest_begin = sm.chunk.first + begun;
-    result.rest_end = sm.chunk.first + sm.chunk.count;
-    if (result.finished != 0) client.habits.LearnTime(result.finished * block_ns, result.finished);
+  if (sm.chunk.resumed == nullptr && now_ns_ == sm.begun_ns + Left(sm) &&
+      sm.thread.WasToldTo(guest::StopReason::kNone)) {
+    sm.finished += sm.piece.second - sm.piece.first;
+    sm.piece = batch.TakePiece();
+    if (sm.piece.first < sm.piece.second) return Begin(index, now_ns_);
   }
-  if (result.suspended != nullptr) left_ns_[result.suspended] = left_ns;
+  const ChunkResult result = Leave(sm, batch);
+  if (sm.chunk.resumed == nullptr && result.finished != 0)
+    client.habits.LearnTime(result.finished * client.made_up.block_ns, result.finished);
   sm.client = nullptr;
   bool done = false;
   const uint64_t at_ns = Call(What::kEnd, [&] { done = scheduler_.Finish(scheduler_.sm(index), sm.chunk, result); });
@@ -202,6 +191,38 @@ void ManySms::End(uint32_t index) {
   const SmThread thread(&scheduler_, index);
   Launch(IndexOf(&client));
   At(lock_free_at_ns_, What::kRelease, index);
+}
+
+// What the SM has done of its chunk by now, and what it leaves.
+ChunkResult ManySms::Leave(Sm& sm, Batch& batch) {
+  ChunkResult result{.finished = sm.finished, .end_ns = now_ns_};
+  const uint64_t ran_ns = now_ns_ - sm.begun_ns;
+  uint64_t left_ns = 0;  // of the block in which it is
+  if (sm.chunk.resumed != nullptr) {
+    left_ns = Left(sm) - ran_ns;
+    if (left_ns == 0) {
+      result.finished = 1;
+      left_ns_.erase(sm.chunk.resumed);
+      sm.chunk.resumed->GiveUp();
+      pool_.Put(sm.chunk.resumed);
+    } else {
+      result.suspended = sm.chunk.resumed;
+    }
+  } else {
+    const uint64_t block_ns = sm.client->made_up.block_ns, count = sm.piece.second - sm.piece.first;
+    const uint64_t finished = std::min(count, ran_ns / block_ns);
+    const uint64_t begun = std::min(count, (ran_ns + block_ns - 1) / block_ns);
+    result.finished += finished;
+    if (begun > finished) {
+      result.suspended = pool_.Get();
+      TUTTI_CHECK(result.suspended->PrepareCall([](const void*, uint64_t) {}, nullptr, sm.piece.first + begun - 1));
+      left_ns = begun * block_ns - ran_ns;
+    }
+    result.rest_begin = sm.piece.first + begun;
+    result.rest_end = batch.TakeRest().second;
+  }
+  if (result.suspended != nullptr) left_ns_[result.suspended] = left_ns;
+  return result;
 }
 
 void ManySms::Launch(uint32_t index) {

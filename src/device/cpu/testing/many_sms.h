@@ -87,7 +87,9 @@ class ManySms final : public LookTimer, private LockWatcher {
     uint32_t version = 0;
     Chunk chunk;
     Client* client = nullptr;  // whose blocks it runs
-    uint64_t begun_ns = 0;     // the first of these
+    Batch::Blocks piece;
+    uint64_t finished = 0;     // blocks, of earlier pieces
+    uint64_t begun_ns = 0;     // the piece
     uint64_t ends_ns = 0;
     uint64_t counted_ns = 0;   // until here its time is counted
     bool told = false;         // to stop
@@ -108,7 +110,9 @@ class ManySms final : public LookTimer, private LockWatcher {
   uint64_t Call(What what, const Body& body);
   void SeeWhoIsWokenOrTold();
   void Look(uint32_t index);
+  void Begin(uint32_t index, uint64_t at_ns);
   void End(uint32_t index);
+  ChunkResult Leave(Sm& sm, Batch& batch);
   void Launch(uint32_t index);
   void Count(Sm& sm, uint64_t at_ns);
   uint64_t Left(const Sm& sm) const;
@@ -126,7 +130,6 @@ class ManySms final : public LookTimer, private LockWatcher {
   Hold holds_[6];
   uint64_t timer_cost_ns_ = 0;
   uint64_t look_at_ns_ = kNever, looked_ns_ = 0;
-  uint64_t told_at_ns_ = 0;
   bool counts_ = false;
   ManySmsResult result_;
 
