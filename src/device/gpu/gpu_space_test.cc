@@ -407,12 +407,13 @@ TEST_F(GpuSpaceTest, AKernelThatRunsForLongerThanItsLimitEndsAloneWithItsExecuto
     return word;
   };
   const uint64_t word = spin(patient);
-  endless.client->space().SetLimits({.kernel_ns = 20'000'000});
   spin(endless);
+  endless.client->space().SetLimits({.kernel_ns = 20'000'000});
   ASSERT_TRUE(endless.client->sink().WaitFaults(1));
   EXPECT_EQ(endless.client->sink().faults()[0].status, cuda::CUDA_ERROR_LAUNCH_TIMEOUT);
   EXPECT_TRUE(endless.client->Synchronize(1));
   EXPECT_TRUE(patient.client->sink().faults().empty()) << "it has no limit";
+  endless.client->space().SetLimits({});  // on a busy machine any kernel may take that long
   endless.client->space().Reset(0);
   EXPECT_TRUE(endless.client->Computes());
   patient.client->CreateStream(2);
