@@ -20,11 +20,9 @@ constexpr uint64_t kMinBlockElements = 2048, kMaxBlockElements = 65536, kWantedB
 // The shared memory of a block holds the largest one's 32 KiB.
 constexpr uint64_t kSmallestWhole = 64, kLargestWhole = 4096;
 
-// At least three of four lanes are busy if 32 of them at a time run along this many elements.
-bool IsWorthRows(uint64_t length) {
-  const uint64_t lanes = (length + kLanes - 1) / kLanes * kLanes;
-  return 4 * length >= 3 * lanes;
-}
+// At least every second lane is busy if 32 of them at a time run along this many elements: gathers and scatters would
+// cost more than what the others idle.
+bool IsWorthRows(uint64_t length) { return 2 * length >= kLanes; }
 
 }  // namespace
 
@@ -51,15 +49,20 @@ std::optional<Step> MakePass(unsigned radix, uint64_t m, uint64_t s, uint64_t ou
   arguments.outer = static_cast<unsigned>(outer);
   uint64_t rows = outer, length = m;
   const char* lanes = "";
-  if (IsWorthRows(s)) {
+  if ((s == 8 || s == 16) && IsWorthRows(m * s)) {
+    const bool has_edge = m * s % kLanes != 0;
+    lanes = s == 8 ? (has_edge ? "edge_tile8" : "tile8") : (has_edge ? "edge_tile16" : "tile16");
+    length = m * s;
+  } else if (IsWorthRows(s)) {
     lanes = s % kLanes == 0 ? "rows" : "edge_rows";
     rows = outer * m;
     length = s;
   } else if (s == 1 && IsWorthRows(m)) {
     lanes = m % kLanes == 0 ? "first" : "edge_first";
-  } else if ((s == 8 || s == 16) && m * s % kLanes == 0) {
-    lanes = s == 8 ? "tile8" : "tile16";
+  } else if (IsWorthRows(m * s)) {
+    lanes = "tile";
     length = m * s;
+    arguments.by_s = MakeDivisor(static_cast<unsigned>(s));
   } else {
     lanes = "flat";
     rows = 1;

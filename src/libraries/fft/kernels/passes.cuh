@@ -12,6 +12,9 @@
   FFT_PASS(radix, edge_first, kEdgeFirst) \
   FFT_PASS(radix, tile8, kTile8)          \
   FFT_PASS(radix, tile16, kTile16)        \
+  FFT_PASS(radix, edge_tile8, kEdgeTile8) \
+  FFT_PASS(radix, edge_tile16, kEdgeTile16) \
+  FFT_PASS(radix, tile, kTile)            \
   FFT_PASS(radix, flat, kFlat)
 
 FFT_PASSES(2)

@@ -13,8 +13,8 @@ namespace fft {
 template <typename T>
 struct Interleaved {
   Complex<T>* numbers;
-  __device__ Complex<T> operator[](unsigned i) const { return numbers[i]; }
-  __device__ void Set(unsigned i, Complex<T> value) const { numbers[i] = value; }
+  __device__ Complex<T> operator[](unsigned i) const { return Load(numbers + i); }
+  __device__ void Set(unsigned i, Complex<T> value) const { Store(numbers + i, value); }
   template <int kCount>
   __device__ void SetRow(unsigned i, const Complex<T> (&values)[kCount]) const {
 #pragma unroll
