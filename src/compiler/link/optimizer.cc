@@ -19,6 +19,7 @@
 #include "compiler/link/lockstep.h"
 #include "compiler/link/promote_halves.h"
 #include "compiler/link/rare_paths.h"
+#include "compiler/link/shared_conditions.h"
 #include "compiler/link/sink_rare.h"
 #include "compiler/passes/pass_managers.h"
 
@@ -56,6 +57,7 @@ void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t o
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   if (optimize > 0) {
+    passes.addPass(SplitConditionsPass());
     passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
     passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
     passes.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(false)));
@@ -64,6 +66,9 @@ void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t o
   if (optimize > 1) {
     // Redundancy with a cold path only is none, and PRE's phi would hide from a gather how its index is computed.
     passes.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false)));
+  }
+  if (optimize > 0) passes.addPass(JoinConditionsPass());
+  if (optimize > 1) {
     passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
   }
   if (optimize > 0) {
