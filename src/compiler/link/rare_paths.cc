@@ -12,8 +12,12 @@ namespace {
 // The function's assumed entry count, to which branch weights are relative; any number does.
 constexpr uint64_t kEntryCount = 1000;
 
-// The rare functions of the guest runtime (runtime/address_check.cc).
-constexpr const char* kRareFunctions[] = {"tutti_check", "tutti_check_lanes"};
+// The rare functions of the guest runtime (runtime/address_check.cc, rare_access.cc).
+bool IsRare(const llvm::Function& function) {
+  const llvm::StringRef name = function.getName();
+  return function.hasLocalLinkage() &&
+         (name == "tutti_check" || name == "tutti_check_lanes" || name.starts_with("tutti_rare_"));
+}
 
 void CallKeepingVectors(llvm::Function& function) {
   for (const llvm::User* user : function.users()) {
@@ -54,11 +58,8 @@ void BringAddress(llvm::IntrinsicInst& access) {
 }  // namespace
 
 void KeepRarePathsApart(llvm::Module& module) {
-  for (const char* name : kRareFunctions) {
-    llvm::Function* function = module.getFunction(name);
-    if (function != nullptr && function->hasLocalLinkage()) CallKeepingVectors(*function);
-  }
   for (llvm::Function& function : module) {
+    if (IsRare(function)) CallKeepingVectors(function);
     if (function.isDeclaration()) continue;
     function.setEntryCount(kEntryCount);
     for (llvm::Instruction& instruction : llvm::instructions(function)) {

@@ -18,12 +18,14 @@ namespace {
 
 // `branches` in a row on one answer.
 std::string Branches(int branches) {
-  std::string text = "declare void @rare(i32)\ndefine void @f(i64 %a, i64 %b) {\n  %ok = icmp ult i64 %a, %b\n"
-                     "  br label %b0\n";
+  std::string text =
+      "declare void @rare(i32)\ndefine void @f(i64 %a, i64 %b) {\n  %ok = icmp ult i64 %a, %b\n"
+      "  br label %b0\n";
   for (int i = 0; i < branches; ++i)
-    text += fmt::format("b{0}:\n  br i1 %ok, label %b{1}, label %r{0}\nr{0}:\n  call void @rare(i32 {0})\n"
-                        "  br label %b{1}\n",
-                        i, i + 1);
+    text += fmt::format(
+        "b{0}:\n  br i1 %ok, label %b{1}, label %r{0}\nr{0}:\n  call void @rare(i32 {0})\n"
+        "  br label %b{1}\n",
+        i, i + 1);
   return text + fmt::format("b{}:\n  ret void\n}}\n", branches);
 }
 

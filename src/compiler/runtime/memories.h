@@ -15,5 +15,7 @@ enum Memory : uint32_t {
 };
 // Above them: log2 of the alignment that the access needs.
 inline constexpr uint32_t kAlignShift = 8;
+// And above that, where several addresses are checked: how many bytes of each; 0: none.
+inline constexpr uint32_t kBytesShift = 16;
 
 }  // namespace tutti::guest_runtime

@@ -18,6 +18,16 @@ uint32_t LocationTable::IndexOf(const llvm::Instruction& instruction) {
   return entry->second;
 }
 
+llvm::GlobalVariable* ModuleState::Table(llvm::Constant* lanes) {
+  llvm::GlobalVariable*& table = tables[lanes];
+  if (table == nullptr) {
+    table = new llvm::GlobalVariable(module, lanes->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
+                                     lanes, "tutti.lanes");
+    table->setAlignment(llvm::Align(8));
+  }
+  return table;
+}
+
 llvm::FunctionCallee ModuleState::Runtime(llvm::StringRef name, llvm::Type* result,
                                           llvm::ArrayRef<llvm::Type*> parameters) {
   llvm::FunctionCallee callee = module.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));

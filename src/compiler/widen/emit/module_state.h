@@ -36,6 +36,7 @@ struct ModuleState {
   BlockShape block;
   LocationTable locations;
   llvm::DenseMap<const llvm::Function*, llvm::Function*> wide;  // of functions that are called
+  llvm::DenseMap<const llvm::Constant*, llvm::GlobalVariable*> tables;
   uint32_t flags = 0;             // guest::KernelFlags
   uint64_t param_bytes = 0;
   uint64_t constant_bytes = 0;       // of the module, at tutti.constants_base()
@@ -46,6 +47,8 @@ struct ModuleState {
   uint64_t runtime_stack_bytes = 0;  // at most, of functions of the guest runtime with large frames
   uint64_t wide_operations = 0;  // emitted so far: the basis of the stack estimate
 
+  // The address of a constant with these lanes, one for all who ask for it.
+  llvm::GlobalVariable* Table(llvm::Constant* lanes);
   // A function of the guest runtime, declared on first use.
   llvm::FunctionCallee Runtime(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters);
 };

@@ -16,6 +16,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Operator.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/KnownBits.h>
 
 #include <algorithm>
@@ -204,6 +205,17 @@ AddressCheck::AddressCheck(FunctionEmitter& emitter, const Region& region, const
 
 bool AddressCheck::is_off() const { return region_.is_safe || !emitter_.module().options.check_addresses; }
 
+uint32_t AddressCheck::what(uint64_t bytes) const {
+  if (bytes >> (32 - runtime::kBytesShift) != 0)
+    llvm::report_fatal_error("an access of more bytes than can be checked");
+  return region_.spaces | align_log2_ << runtime::kAlignShift | static_cast<uint32_t>(bytes) << runtime::kBytesShift;
+}
+
+uint64_t AddressCheck::place() const {
+  ModuleState& module = emitter_.module();
+  return module.locations.IndexOf(instruction_) | module.param_bytes << 32;
+}
+
 AddressCheck::Range AddressCheck::Likely() {
   Abi& abi = emitter_.abi();
   llvm::Type* i64 = emitter_.builder().getInt64Ty();
@@ -327,7 +339,7 @@ void AddressCheck::CheckScalar(llvm::Value* address, uint64_t bytes) {
   builder.CreateCall(
       module.Runtime("tutti_check", builder.getVoidTy(), {builder.getPtrTy(), i64, i32, i32, i32, i32, i32}),
       {emitter_.abi().warp(), address, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.FirstLane(),
-       emitter_.Location(instruction_), builder.getInt32(region_.spaces | align_log2_ << runtime::kAlignShift),
+       emitter_.Location(instruction_), builder.getInt32(what()),
        builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
 }
 
@@ -350,15 +362,11 @@ void AddressCheck::CheckLanes(llvm::Value* outside, uint64_t bytes, llvm::functi
   llvm::IRBuilder<>& builder = emitter_.builder();
   llvm::Value* bits = emitter_.Bits(emitter_.Masked(outside));
   emitter_.Unless(builder.CreateICmpEQ(bits, builder.getInt32(0)), [&] {
-    ModuleState& module = emitter_.module();
     llvm::Type* i32 = builder.getInt32Ty();
     llvm::Value* all = addresses();
-    builder.CreateCall(
-        module.Runtime("tutti_check_lanes", builder.getVoidTy(),
-                       {builder.getPtrTy(), all->getType(), i32, i32, i32, i32, i32}),
-        {emitter_.abi().warp(), all, bits, builder.getInt32(static_cast<uint32_t>(bytes)),
-         emitter_.Location(instruction_), builder.getInt32(region_.spaces | align_log2_ << runtime::kAlignShift),
-         builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
+    builder.CreateCall(emitter_.module().Runtime("tutti_check_lanes", builder.getVoidTy(),
+                                                 {builder.getPtrTy(), all->getType(), i32, i32, builder.getInt64Ty()}),
+                       {emitter_.abi().warp(), all, bits, builder.getInt32(what(bytes)), builder.getInt64(place())});
   });
 }
 

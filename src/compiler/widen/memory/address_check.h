@@ -43,6 +43,10 @@ class AddressCheck {
 
   // True if nothing needs to be checked.
   bool is_off() const;
+  // How the guest runtime is told what may be accessed, and where the access stands (runtime/legal_access.h).
+  // `bytes`: at each of several addresses.
+  uint32_t what(uint64_t bytes = 0) const;
+  uint64_t place() const;
   // i1: [address, address + bytes) is in the likely memory, and the address is a multiple of 2^align_log2.
   llvm::Value* Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2);
   // i1: everything that the accesses of this access's span reach is in the likely memory, whichever lanes make them.

@@ -22,8 +22,10 @@ std::string WideCode(const std::string& ir, bool check_addresses = false) {
 // Of accesses that may leave their memory.
 size_t ChecksIn(const std::string& code) {
   size_t checks = 0;
-  for (size_t at = 0; (at = code.find("call intel_ocl_bicc void @tutti_check", at)) != std::string::npos; ++at)
-    ++checks;
+  for (const char* name : {" @tutti_check", " @tutti_rare_"}) {
+    const std::string call = std::string("call intel_ocl_bicc void") + name;
+    for (size_t at = 0; (at = code.find(call, at)) != std::string::npos; ++at) ++checks;
+  }
   return checks;
 }
 

@@ -2,9 +2,10 @@
 //
 // Forms that touch memory for many lanes at once are right only under conditions that are known at run time: no index
 // has wrapped (Values::Assumption) and the whole range lies in the client's memory (AddressCheck). So an access in
-// pieces is emitted twice, as `holds ? pieces : gather`, where the gather checks every lane exactly and is laid out as
-// cold code. PiecesHold collects the conditions. A gather or scatter needs no second form, only its check: skipped if a
-// span covers it (RequireLanes), a comparison of the indices if the addresses have one base (RequireIndexed).
+// pieces is emitted as `holds ? pieces : each lane by itself`, the latter a call out of line (rare_access.h), which
+// checks every lane exactly. PiecesHold collects the conditions. A gather or scatter needs no second form, only its
+// check: skipped if a span covers it (RequireLanes), a comparison of the indices if the addresses have one base
+// (RequireIndexed).
 //
 // Only active lanes may touch memory. Stores are masked. Loads in pieces are not, where the whole range has been
 // checked (Pieces::is_readable): reading for inactive lanes is harmless there, and a masked load costs twice a plain
@@ -17,6 +18,7 @@
 #include "compiler/widen/memory/address_check.h"
 #include "compiler/widen/memory/gather.h"
 #include "compiler/widen/memory/pieces.h"
+#include "compiler/widen/memory/rare_access.h"
 #include "compiler/widen/memory/stretches.h"
 
 namespace tutti::compiler {
@@ -106,7 +108,7 @@ class Access {
         in_pieces();
       } else {
         emitter_.Choose(holds, in_pieces, [&]() -> Value* {
-          Scatter(components);
+          StoreRarely(components);
           return nullptr;
         });
       }
@@ -296,7 +298,7 @@ class Access {
       for (unsigned c = 0; c < components.size(); ++c) all = builder_.CreateInsertValue(all, components[c], c);
       return all;
     };
-    Value* either = emitter_.Choose(holds, [&] { return packed(load()); }, [&] { return packed(Gather()); });
+    Value* either = emitter_.Choose(holds, [&] { return packed(load()); }, [&] { return packed(LoadRarely()); });
     llvm::SmallVector<Value*, 4> components;
     for (unsigned c = 0; c < components_; ++c)
       components.push_back(components_ == 1 ? either : builder_.CreateExtractValue(either, c));
@@ -377,6 +379,15 @@ class Access {
   void RequireLanes(Value* holds) {
     if (holds == nullptr) return check_.RequireLanes(BasedVector(), bytes());
     emitter_.Unless(holds, [&] { check_.RequireLanes(BasedVector(), bytes()); });
+  }
+
+  llvm::SmallVector<Value*, 4> LoadRarely() {
+    if (check_.is_off()) return Gather();
+    return FromWords(EmitRareLoad(emitter_, pointer_, region_, check_, word_, words()));
+  }
+  void StoreRarely(llvm::ArrayRef<Value*> components) {
+    if (check_.is_off()) return Scatter(components);
+    EmitRareStore(emitter_, pointer_, region_, check_, ToWords(components));
   }
 
   llvm::SmallVector<Value*, 4> Gather(Value* holds = nullptr) {

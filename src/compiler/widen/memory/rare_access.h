@@ -1,0 +1,22 @@
+// The cold way of an access whose lanes are not where they most likely are: calls of the guest runtime
+// (runtime/rare_access.cc), which check and access each lane by itself. A call with a base and a table of distances is
+// a few instructions; a warp's access in place, with its vectors of addresses and their comparison, is some fifty.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+namespace tutti::compiler {
+
+class AddressCheck;
+class FunctionEmitter;
+struct Region;
+
+// Of accesses that are checked. `count` elements next to each other at each active lane's `pointer`, each
+// <32 x element>.
+llvm::SmallVector<llvm::Value*, 4> EmitRareLoad(FunctionEmitter& emitter, const llvm::Value* pointer,
+                                                const Region& region, const AddressCheck& check, llvm::Type* element,
+                                                unsigned count);
+void EmitRareStore(FunctionEmitter& emitter, const llvm::Value* pointer, const Region& region,
+                   const AddressCheck& check, llvm::ArrayRef<llvm::Value*> values);
+
+}  // namespace tutti::compiler
