@@ -1,12 +1,14 @@
 // compile: how the time to compile grows with a kernel's length. A statement of a long kernel should cost what one of a
 // short kernel does, but several parts of a compiler tend to be quadratic. Compiles kernels without a branch, like
-// unrolled loops, of arithmetic alone and with loads and stores, and kernels of branches beside a lock.
+// unrolled loops, of arithmetic alone and with loads and stores, and kernels of branches beside a lock. And how long a
+// first launch waits for its kernel: the median one and the largest of tests/run, and of a vendor's library.
 //
 //   compile [DIRECTORY]
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -109,28 +111,62 @@ void CompareLocks(bench::Report& report) {
   }
 }
 
+// The aims of a first launch.
+constexpr double kMedianMs = 50, kLargestMs = 300;
+
+void AddWaits(const char* of, std::vector<double> waits_ms, bench::Report& report) {
+  std::ranges::sort(waits_ms);
+  const auto add = [&](const char* which, double ms, double aim_ms) {
+    report.Add(
+        {fmt::format("{} of {} kernels of {}", which, waits_ms.size(), of), ms, "ms", aim_ms, "aim", ms / aim_ms});
+  };
+  add("median", waits_ms[waits_ms.size() / 2], kMedianMs);
+  add("largest", waits_ms.back(), kLargestMs);
+}
+
+std::string Read(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void MeasureCases(bench::Report& report) {
+  std::vector<double> waits_ms;
+  for (const auto& entry : std::filesystem::directory_iterator(TUTTI_SOURCE_DIR "/tests/run/cases")) {
+    const std::string ptx = Read(entry.path());
+    const auto image = ImageCompiler::Open({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()});
+    if (!image) continue;
+    for (const auto& kernel : (*image)->index().kernels) {
+      if (!kernel.error.empty()) continue;
+      waits_ms.push_back(CompileMs(ptx, kernel.name, std::min<uint32_t>(128, kernel.max_threads)));
+    }
+  }
+  AddWaits("tests/run", std::move(waits_ms), report);
+}
+
 #ifdef TUTTI_CUB_PTX
 // Kernels of the library as single modules: what the text has in front of the first one, and one of them.
 void CompareLibrary(bench::Report& report) {
-  std::ifstream file(TUTTI_CUB_PTX);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = Read(TUTTI_CUB_PTX);
   constexpr std::string_view kEntry = ".visible .entry ";
   constexpr int kShort = 500;
   const double reference = CompileMs(Straight(kShort, true)) / kShort;
   size_t begin = text.find(kEntry);
   const std::string head = text.substr(0, begin);
+  std::vector<double> waits_ms;
   while (begin != std::string::npos) {
     const size_t end = text.find(kEntry, begin + 1);
     const std::string kernel = text.substr(begin, end == std::string::npos ? end : end - begin);
     begin = end;
     const auto statements = static_cast<double>(std::ranges::count(kernel, ';'));
-    if (statements < kShort) continue;
     const std::string name = kernel.substr(kEntry.size(), kernel.find('(') - kEntry.size());
     const size_t plain = name.find("Device"), last = name.find("Kernel", plain);
-    const double each = CompileMs(head + kernel, name, 256) / statements;
+    waits_ms.push_back(CompileMs(head + kernel, name, 256));
+    if (statements < kShort) continue;
+    const double each = waits_ms.back() / statements;
     report.Add({fmt::format("{}, {} statements", plain < last ? name.substr(plain, last - plain) : name, statements),
                 each * 1000, "us", reference * 1000, fmt::format("each of {}", kShort), each / reference});
   }
+  AddWaits("CUB", std::move(waits_ms), report);
 }
 #endif
 
@@ -143,6 +179,7 @@ int main(int argc, char** argv) {
   Compare(false, "arithmetic", report);
   Compare(true, "a quarter loads and stores", report);
   CompareLocks(report);
+  MeasureCases(report);
 #ifdef TUTTI_CUB_PTX
   CompareLibrary(report);
 #endif
