@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "executor/protocol/request.h"
 #include "image/cubin_symbols.h"
 #include "image/ptx_selection.h"
 #include "ptx/parser.h"
@@ -13,7 +14,49 @@ constexpr uint64_t kMostUnpackedBytes = 512u << 20;
 
 bool Prints(const std::string& function) { return function == "vprintf" || function == "__assertfail"; }
 
+bool Allocates(const std::string& function) {
+  return function == "malloc" || function == "free" || function.starts_with("cudaMalloc");
+}
+
+bool IsFunction(const ptx::Module& module, uint32_t symbol) {
+  return module.symbols[symbol].kind == ptx::Symbol::Kind::kFunction;
+}
+
+// Calls by an address, and addresses of functions elsewhere than in a call of that function.
+bool TakesFunctions(const ptx::Module& module, const ptx::Function& function) {
+  const auto names_one = [&](const ptx::Operand& operand) {
+    return operand.kind == ptx::OperandKind::kSymbol && IsFunction(module, operand.index);
+  };
+  for (const ptx::Instruction& instruction : function.instructions) {
+    std::span<const ptx::Operand> operands = instruction.operands;
+    if (instruction.opcode == ptx::Opcode::kCall && !operands.empty()) {
+      if (operands.front().kind == ptx::OperandKind::kRegister) return true;
+      operands = operands.subspan(1);
+    }
+    if (std::ranges::any_of(operands, names_one)) return true;
+  }
+  return std::ranges::any_of(function.vector_operands, names_one);
+}
+
+uint64_t StateOf(const ptx::Module& module) {
+  uint64_t state = 0;
+  for (const ptx::Variable& variable : module.variables) {
+    if (variable.space != ptx::StateSpace::kConst && variable.space != ptx::StateSpace::kShared)
+      state |= kKeepsVariables;
+    for (const ptx::Initializer::AddressOf& address : variable.init.addresses)
+      if (IsFunction(module, address.symbol)) state |= kTakesFunctions;
+  }
+  for (const ptx::Function& function : module.functions) {
+    if (Allocates(function.name)) state |= kKeepsHeap;
+    if (!function.has_body && !Prints(function.name)) state |= kUnknownCode;
+    if (function.has_body && !function.body_parsed) state |= kUnknownCode;
+    if (TakesFunctions(module, function)) state |= kTakesFunctions;
+  }
+  return state;
+}
+
 void AddFactsOf(const ptx::Module& module, ImageFacts* facts) {
+  facts->state |= StateOf(module);
   for (const ptx::Variable& variable : module.variables) {
     if (variable.space == ptx::StateSpace::kGlobal || variable.space == ptx::StateSpace::kConst)
       facts->variables[variable.name] |= variable.managed;
@@ -36,9 +79,15 @@ ImageFacts FactsOf(std::span<const uint8_t> image) {
   image::CubinSymbols symbols = image::ReadCubinSymbols(image, kMostUnpackedBytes);
   facts.variables = std::move(symbols.variables);
   facts.prints = std::ranges::any_of(symbols.missing, Prints);
-  if (const auto texts = image::SelectPtx(image)) {
+  const auto texts = image::SelectPtx(image);
+  if (!texts || texts->empty()) facts.state |= kUnknownCode;
+  if (texts) {
     for (const image::PtxText& text : *texts) {
-      if (const auto parsed = ptx::Parse(text.text)) AddFactsOf(*parsed, &facts);
+      const auto parsed = ptx::Parse(text.text);
+      if (parsed)
+        AddFactsOf(*parsed, &facts);
+      else
+        facts.state |= kUnknownCode;
     }
   }
   return facts;

@@ -16,6 +16,7 @@ struct ImageFacts {
   // kernels of which there is PTX.
   std::map<std::string, module::KernelInfo> kernels;
   bool prints = false;  // kernels of it call printf or assert
+  uint64_t state = 0;  // ModuleState: what they may leave in the context
 };
 
 ImageFacts FactsOf(std::span<const uint8_t> image);

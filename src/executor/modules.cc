@@ -33,7 +33,8 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, std::span<const ui
   error_log[kLogBytes - 1] = info_log[kLogBytes - 1] = '\0';
   if (const Status loaded = vendor_.Check(status, "cuModuleLoadDataEx"); !loaded)
     return Fail(status, error_log[0] != '\0' ? std::string(error_log) : loaded.error().text);
-  auto info = Describe(module, image);
+  const ImageFacts facts = FactsOf(image);
+  auto info = Describe(module, facts);
   if (!info) {
     vendor_.cuModuleUnload(module.handle);
     return std::unexpected(info.error());
@@ -43,10 +44,10 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, std::span<const ui
     vendor_.cuModuleUnload(module.handle);
     return Fail(CUDA_ERROR_INVALID_HANDLE, "a module's number twice");
   }
-  return Loaded{.info = std::move(*info), .log = info_log};
+  return Loaded{.info = std::move(*info), .log = info_log, .state = facts.state};
 }
 
-tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, std::span<const uint8_t> image) {
+tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, const ImageFacts& facts) {
   unsigned count = 0;
   TUTTI_TRY(vendor_.Check(vendor_.cuModuleGetFunctionCount(&count, module.handle), "cuModuleGetFunctionCount"));
   std::vector<CUfunction> functions(count);
@@ -54,7 +55,6 @@ tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, std::span<co
     TUTTI_TRY(vendor_.Check(vendor_.cuModuleEnumerateFunctions(functions.data(), count, module.handle),
                             "cuModuleEnumerateFunctions"));
   }
-  const ImageFacts facts = FactsOf(image);
   module::ModuleInfo info;
   for (const CUfunction function : functions) {
     TUTTI_ASSIGN(module::KernelInfo kernel, Describe(function));

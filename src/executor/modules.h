@@ -24,6 +24,7 @@ class Modules {
   struct Loaded {
     module::ModuleInfo info;
     std::string log;
+    uint64_t state = 0;  // ModuleState
   };
   // An error's text is the log of the vendor's compiler, if it has written one.
   Result<Loaded> Load(uint32_t number, std::span<const uint8_t> image);
@@ -48,7 +49,7 @@ class Modules {
     cuda::CUmodule handle = nullptr;
     std::vector<Kernel> kernels;
   };
-  Result<module::ModuleInfo> Describe(Module& module, std::span<const uint8_t> image);
+  Result<module::ModuleInfo> Describe(Module& module, const ImageFacts& facts);
   Result<module::KernelInfo> Describe(cuda::CUfunction function) const;
   uint32_t Attribute(cuda::CUfunction function, cuda::CUfunction_attribute number) const;  // 0: not known
   void AddVariables(const Module& module, const ImageFacts& facts, module::ModuleInfo* info) const;

@@ -85,8 +85,12 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
       return {};
     }
     case RequestKind::kAttachHost: return window_.AttachHost(request.address, request.bytes);
-    case RequestKind::kMapSlab:
-      return window_.MapSlab(request.address, request.bytes, (request.flags & kShareable) != 0);
+    case RequestKind::kMapSlab: {
+      TUTTI_TRY(window_.MapSlab(request.address, request.bytes, (request.flags & kShareable) != 0));
+      if ((request.flags & kHandOut) == 0) return {};
+      if (auto memory = window_.ExportSlab(request.address)) *file = std::move(*memory);
+      return {};
+    }
     case RequestKind::kUnmapSlab: return window_.UnmapSlab(request.address, request.bytes);
     case RequestKind::kExportSlab: {
       TUTTI_ASSIGN(*file, window_.ExportSlab(request.address));
@@ -107,6 +111,7 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
       TUTTI_ASSIGN(const os::Mapping image, os::Mapping::Constant(given.get(), kMostImageBytes));
       TUTTI_ASSIGN(Modules::Loaded loaded, modules_.Load(request.module, {image.data(), image.size()}));
       answer->text = std::move(loaded.log);
+      answer->value = loaded.state;
       TUTTI_ASSIGN(*file, os::CreateMemoryOf("tutti-module-info", module::Serialize(loaded.info)));
       return {};
     }

@@ -87,6 +87,8 @@ Status Submitter::Execute(std::span<const uint8_t> record) {
   if (head.kind == DispatchKind::kPoint && stream.handle != nullptr) return PutMark(stream);
   if (stream.handle == nullptr || head.sequence != stream.issued + 1)
     return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("record {} of stream {}", head.sequence, head.stream));
+  // First: where this process is killed in the call, the server must know that it may have begun.
+  exchange_->streams[head.stream].issued.store(head.sequence, std::memory_order_seq_cst);
   switch (head.kind) {
     case DispatchKind::kLaunch: {
       TUTTI_ASSIGN(const auto launch, BodyOf<LaunchDispatch>(rest));
@@ -114,7 +116,6 @@ Status Submitter::Execute(std::span<const uint8_t> record) {
   }
   if (stream.issued == stream.marked && stream.marks.empty()) busy_.push_back(head.stream);
   stream.issued = head.sequence;
-  exchange_->streams[head.stream].issued.store(head.sequence, std::memory_order_release);
   return {};
 }
 
@@ -305,6 +306,7 @@ void Submitter::FailAll(const Error& error) {
   const size_t bytes = std::min<size_t>(error.text.size(), kFailureTextBytes - 1);
   std::memcpy(exchange_->failure_text, error.text.data(), bytes);
   exchange_->failure_text[bytes] = '\0';
+  exchange_->context_lost.store(context_ != nullptr && context_->lost() ? 1 : 0, std::memory_order_relaxed);
   exchange_->failure.store(error.code != 0 ? error.code : CUDA_ERROR_UNKNOWN, std::memory_order_seq_cst);
   WakeServer();
 }

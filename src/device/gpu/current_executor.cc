@@ -12,9 +12,38 @@ using Clock = std::chrono::steady_clock;
 
 Result<std::shared_ptr<ExecutorLink>> CurrentExecutor::Current() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return executor_ != nullptr || lost_; });
+  changed_.wait(lock, [this] { return executor_ != nullptr || lost_ || replaced_; });
   if (lost_) return std::unexpected(*lost_);
+  if (executor_ == nullptr) return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor has ended");
   return executor_;
+}
+
+bool CurrentExecutor::IsToBeReplaced() {
+  std::lock_guard lock(mutex_);
+  return !lost_ && (replaced_ || (executor_ != nullptr && executor_->HasEnded() && !executor_->has_lied()));
+}
+
+uint64_t CurrentExecutor::replacements() {
+  std::lock_guard lock(mutex_);
+  return replacements_;
+}
+
+// Whoever looks after the Space (device/gpu/pilot.h) sees its end, and decides.
+void CurrentExecutor::AwaitReplacement(uint64_t before) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this, before] { return replacements_ != before || lost_; });
+}
+
+PlaceEnd CurrentExecutor::Leave() {
+  PlaceEnd end = [this] {
+    std::lock_guard lock(mutex_);
+    PlaceEnd of_last = executor_->end();
+    End(&executor_);
+    replaced_ = true;
+    return of_last;
+  }();
+  changed_.notify_all();
+  return end;
 }
 
 Result<CurrentExecutor::Reply> CurrentExecutor::Ask(const executor::Request& request, int file) {
@@ -28,7 +57,7 @@ void CurrentExecutor::Unmap(uint64_t address, uint64_t bytes) {
   if (!executor) return;
   const auto unmapped =
       (*executor)->Ask({.kind = executor::RequestKind::kUnmapSlab, .address = address, .bytes = bytes});
-  if (!unmapped)
+  if (!unmapped && (!(*executor)->HasEnded() || (*executor)->has_lied()))
     Lose(executor->get(), {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
                            .text = "memory cannot be unmapped by the program's executor: " + unmapped.error().text});
 }
@@ -61,7 +90,10 @@ void CurrentExecutor::Expect(std::shared_ptr<ExecutorLink> executor) {
 void CurrentExecutor::Arrive() {
   {
     std::lock_guard lock(mutex_);
+    End(&executor_);
     executor_ = std::exchange(expected_, nullptr);
+    replaced_ = false;
+    ++replacements_;
   }
   changed_.notify_all();
 }
@@ -86,6 +118,7 @@ void CurrentExecutor::Lose(const ExecutorLink* which, const Error& why) {
 void CurrentExecutor::LoseLocked(const Error& why) {
   End(&expected_);
   End(&executor_);
+  replaced_ = false;
   if (!lost_) lost_ = why;
 }
 
@@ -114,6 +147,11 @@ std::vector<PlaceEnd> CurrentExecutor::AwaitEnd(int patience_ms) {
   return left_;
 }
 
+void CurrentExecutor::ForgetWhatIsOver() {
+  std::lock_guard lock(mutex_);
+  for (auto* const ends : {&ending_, &left_}) std::erase_if(*ends, [](const PlaceEnd& end) { return end.IsOver(); });
+}
+
 bool CurrentExecutor::AwaitClosed(int patience_ms) {
   std::unique_lock lock(closing_->mutex);
   return closing_->closed.wait_for(lock, std::chrono::milliseconds(patience_ms),
@@ -124,6 +162,7 @@ void CurrentExecutor::Await() {
   std::lock_guard lock(mutex_);
   expected_.reset();
   executor_.reset();
+  replaced_ = false;
   lost_.reset();
 }
 

@@ -1,10 +1,12 @@
-// The executor that a Space has: none until it has started, and another one after one that was lost. Thread-safe.
+// The executor that a Space has: none until it has started, and another one after one that was lost or left.
+// Thread-safe.
 #pragma once
 
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <vector>
 
 #include "base/error.h"
@@ -21,10 +23,27 @@ class CurrentExecutor {
   struct Reply : ExecutorLink::Reply {
     std::shared_ptr<ExecutorLink> from;
   };
-  // Waits for one that is to come, asks it, and waits for the answer. Fails at once, with the reason, if none is to.
+  // Waits for the first one to come, asks it, and waits for the answer. Fails at once, with the reason, if none is to,
+  // or while it is replaced.
   Result<Reply> Ask(const executor::Request& request, int file = -1);
 
-  // Has it unmap memory. One that does not is lost: others may be given the memory next, and these addresses.
+  // Does, in one piece, what asks for something and notes what there is then: no executor is replaced meanwhile. Once
+  // more, with the next one, where it fails since its executor has ended. `work` returns a Result. Not on a thread that
+  // replaces executors.
+  template <typename Work>
+  auto WithOne(Work work) {
+    for (bool first = true;; first = false) {
+      std::shared_lock use(use_);
+      const uint64_t before = replacements();
+      auto result = work();
+      if (result || !first || !IsToBeReplaced()) return result;
+      use.unlock();
+      AwaitReplacement(before);
+    }
+  }
+
+  // Has it unmap memory, of which nothing is noted any more. One that does not is lost: others may be given the memory
+  // next, and these addresses. One that has ended has it unmapped, and the next one is not given it.
   void Unmap(uint64_t address, uint64_t bytes);
 
   // It is the one that is asked now. (Any other time it may be lost already.)
@@ -32,8 +51,16 @@ class CurrentExecutor {
 
   // It is being made ready: nobody asks it here yet, and Lose has it killed. One that was expected before is killed.
   void Expect(std::shared_ptr<ExecutorLink> executor);
-  // The one that was expected has come.
+  // The one that was expected has come, and the one before it, if it is there, is left.
   void Arrive();
+
+  // While it is held, nobody is within WithOne.
+  std::unique_lock<std::shared_mutex> Replacing() { return std::unique_lock(use_); }
+  // It has ended, and another one is to come that has what it had. Until then whoever asks fails. The end of what it
+  // had.
+  PlaceEnd Leave();
+  // Ends that nobody needs to await any more.
+  void ForgetWhatIsOver();
   // There is none, and none is to come. It is killed. The first reason counts.
   void Lose(const Error& why);
   // The same, if `which` is still the one: others have come since.
@@ -50,6 +77,9 @@ class CurrentExecutor {
 
  private:
   Result<std::shared_ptr<ExecutorLink>> Current();
+  bool IsToBeReplaced();
+  uint64_t replacements();
+  void AwaitReplacement(uint64_t before);
   void LoseLocked(const Error& why);
   void End(std::shared_ptr<ExecutorLink>* executor);
 
@@ -62,10 +92,13 @@ class CurrentExecutor {
 
   Sink* const sink_;
   const std::shared_ptr<Closing> closing_ = std::make_shared<Closing>();
+  std::shared_mutex use_;  // taken before all others
   std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<ExecutorLink> expected_, executor_;
   std::optional<Error> lost_;
+  bool replaced_ = false;  // the last one has ended, and another one is to come
+  uint64_t replacements_ = 0;
   std::vector<PlaceEnd> ending_;
   std::vector<PlaceEnd> left_;  // of which the end was awaited in vain
 };

@@ -82,6 +82,7 @@ void ExecutorLink::Hear() const {
 
 Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, int file, int timeout_ms) {
   const auto lost = [this](const std::string& why) {
+    if (!HasEnded()) has_lied_.store(true, std::memory_order_release);
     Kill();
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor " + why);
   };
@@ -96,7 +97,10 @@ Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, 
   if (!message) return lost("does not answer: " + message.error().text);
   if (message->bytes.empty()) return lost("has ended");
   auto answer = executor::ParseAnswer(message->bytes);
-  if (!answer) return lost("answers what is none");
+  if (!answer) {
+    has_lied_.store(true, std::memory_order_release);
+    return lost("answers what is none");
+  }
   if (answer->status != 0) return Fail(answer->status, answer->text);
   return Reply{.answer = std::move(*answer), .file = std::move(message->file)};
 }
@@ -110,6 +114,7 @@ Result<ExecutorLink::Received> ExecutorLink::Receive(executor::RequestKind kind,
   TUTTI_ASSIGN(os::PeekedMessage message, os::Peek(socket_.get(), executor::kMostAnswerBytes));
   if (message.out_of_fds) return Fail("the server has no file descriptor left for it (RLIMIT_NOFILE)");
   if (!message.complete || (message.fd && !IsAnswer(kind, message.fd.get()))) {
+    has_lied_.store(true, std::memory_order_release);
     in_the_way_ = std::move(message.fd);
     return Fail("it sends what nobody has asked for");
   }
@@ -131,6 +136,11 @@ std::optional<uint64_t> ExecutorLink::Done(uint32_t stream, uint64_t given) {
   const uint64_t done = exchange()->streams[stream].done.load(std::memory_order_acquire);
   if (done < done_[stream] || done > given) return std::nullopt;
   return done_[stream] = done;
+}
+
+uint64_t ExecutorLink::MayHaveBegun(uint32_t stream, uint64_t done, uint64_t given) const {
+  const uint64_t issued = exchange()->streams[stream].issued.load(std::memory_order_acquire);
+  return issued < done || issued > given ? given : issued;
 }
 
 std::optional<ExecutorLink::Texts> ExecutorLink::TakeTexts() {

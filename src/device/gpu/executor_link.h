@@ -58,11 +58,15 @@ class ExecutorLink {
   void Kill();
   // It has ended, or is to.
   bool HasEnded() const;
+  // It has said or done what cannot be, and has been killed for that.
+  bool has_lied() const { return has_lied_.load(std::memory_order_acquire); }
 
   // The ring and the ledger: with the Space's lock.
   executor::Exchange* exchange() const { return reinterpret_cast<executor::Exchange*>(mapping_.data()); }
   // The last sequence number of a stream that is done, if it has been given `given`; nothing if that cannot be.
   std::optional<uint64_t> Done(uint32_t stream, uint64_t given);
+  // The last one that its driver may have been given, of those from `done` to `given`. Once it has ended: no more.
+  uint64_t MayHaveBegun(uint32_t stream, uint64_t done, uint64_t given) const;
   // What kernels have printed, and what assertions of theirs have said, since the last time; nothing if that cannot be.
   struct Texts {
     std::string printed, failed;
@@ -70,6 +74,8 @@ class ExecutorLink {
   std::optional<Texts> TakeTexts();
   // What it has failed with, if it has.
   std::optional<Error> Failure() const;
+  // Whether that is the context's, and so a failure of all places, whoever has caused it.
+  bool FailsForAll() const { return exchange()->context_lost.load(std::memory_order_acquire) != 0; }
   // The server is about to sleep: the bell is to be rung.
   void Awaits() { exchange()->server_sleeps.store(1, std::memory_order_seq_cst); }
   // Readable when the bell has been rung since Hear, and when it has ended.
@@ -105,7 +111,7 @@ class ExecutorLink {
   const std::shared_ptr<const os::Fd> over_;
   const os::Fd bell_, wakes_;
   mutable std::mutex ended_mutex_;
-  std::atomic<bool> ended_{false};
+  std::atomic<bool> ended_{false}, has_lied_{false};
   const os::Mapping mapping_;
   std::mutex asking_;
   std::vector<uint64_t> done_;  // by stream

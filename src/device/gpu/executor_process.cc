@@ -116,6 +116,11 @@ void ExecutorProcess::TakeNoMore() {
   takes_clients_ = false;
 }
 
+void ExecutorProcess::End() {
+  std::lock_guard lock(mutex_);
+  Kill();
+}
+
 bool ExecutorProcess::takes_clients() const {
   std::lock_guard lock(mutex_);
   return takes_clients_ && lifeline_ && !os::HungUp(control_.get());
@@ -157,6 +162,10 @@ bool PlaceEnd::Await(int timeout_ms) const {
     return std::max(static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count()), 0);
   };
   return os::AwaitEnd(over_->get(), left_ms()) && (!ExecutorEnds() || os::AwaitEnd(process_->get(), left_ms()));
+}
+
+void PlaceEnd::EndExecutor() const {
+  if (const auto of = of_.lock()) of->End();
 }
 
 void PlaceEnd::TakeNoMore() const {

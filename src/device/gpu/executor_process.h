@@ -45,6 +45,8 @@ class ExecutorProcess {
   // It takes no more clients: one that has gone is in the way of others.
   void TakeNoMore();
   bool takes_clients() const;
+  // Whatever clients it still has.
+  void End();
 
   // It has ended, or is to.
   bool HasEnded() const;
@@ -93,6 +95,8 @@ class PlaceEnd {
   bool Await(int timeout_ms) const;
   // Not for others, as long as it is not over.
   void TakeNoMore() const;
+  // With all that others have there.
+  void EndExecutor() const;
 
  private:
   bool ExecutorEnds() const;

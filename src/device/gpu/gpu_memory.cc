@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cuda/result.h"
+#include "device/gpu/lent_file.h"
 
 namespace tutti::device::gpu {
 namespace {
@@ -47,6 +48,7 @@ void GpuMemory::Orphan() {
 // What others hold counts as long as they do.
 GpuMemory::~GpuMemory() {
   Orphan();
+  slabs_.LetGo();  // before others are given the memory
   std::vector<std::shared_ptr<SharedSlab>> held;  // by us, too
   for (const auto& [address, allocation] : allocations_) {
     auto shared = allocation.shared.lock();
@@ -71,11 +73,11 @@ Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint
                         .on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged,
                         .in_host_part = kind != wire::MemoryKind::kDevice};
   TUTTI_TRY(Reserve(allocation));
-  const auto address = [&] {
+  const auto address = executor_->WithOne([&] {
     std::lock_guard lock(changing_);
     return allocation.in_host_part ? host_part_.Take(allocation.bytes, alignment)
                                    : slabs_.Take(allocation.bytes, alignment);
-  }();
+  });
   std::lock_guard lock(mutex_);
   if (!address) {
     if (!allocation.on_device && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY)
@@ -198,9 +200,9 @@ void GpuMemory::Release(uint64_t address) {
   if (allocation.retired) CountFreed(-static_cast<int64_t>(allocation.bytes));
 }
 
-Status GpuMemory::AttachTo(ExecutorLink& executor) {
+Status GpuMemory::AttachTo(ExecutorLink& executor, bool as_it_was) {
   TUTTI_TRY(host_part_.AttachTo(executor));
-  TUTTI_TRY(slabs_.AttachTo(executor));
+  TUTTI_TRY(slabs_.AttachTo(executor, as_it_was));
   for (const auto& [address, mapping] : reserved_.mappings()) {
     TUTTI_TRY(executor.Ask({.kind = executor::RequestKind::kMapMemory,
                             .address = address,
@@ -246,6 +248,10 @@ Result<GpuMemory::Allocation*> GpuMemory::FindShareable(uint64_t address) {
 }
 
 Result<std::shared_ptr<SharedMemory>> GpuMemory::Share(uint64_t address) {
+  return executor_->WithOne([&] { return ShareNow(address); });
+}
+
+Result<std::shared_ptr<SharedMemory>> GpuMemory::ShareNow(uint64_t address) {
   std::lock_guard changing(changing_);
   {
     std::lock_guard lock(mutex_);
@@ -259,13 +265,15 @@ Result<std::shared_ptr<SharedMemory>> GpuMemory::Share(uint64_t address) {
                             "that can be shared, and the first few smaller allocations",
                             address, kSlabBytes));
   }
-  DescriptorPlace place(home_->descriptors);
+  DescriptorPlace place(DescriptorPlace::Use::kShared, home_->descriptors);
   if (!place) {
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
                 "as many descriptors of shared memory are open as the server's limit on open files (RLIMIT_NOFILE) "
                 "allows");
   }
   TUTTI_ASSIGN(os::StrangersFd descriptor, slabs_.Export(address));
+  if (!MayBeSlab(descriptor.get(), *bytes))
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "the driver exports something else than the memory");
   std::lock_guard lock(mutex_);
   TUTTI_ASSIGN(Allocation* const allocation, FindShareable(address));
   auto shared = std::make_shared<SharedSlab>(home_, std::move(descriptor), std::move(place), *bytes, allocation->bytes,
@@ -276,6 +284,10 @@ Result<std::shared_ptr<SharedMemory>> GpuMemory::Share(uint64_t address) {
 }
 
 Status GpuMemory::Map(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable) {
+  return executor_->WithOne([&] { return MapNow(address, memory, writable); });
+}
+
+Status GpuMemory::MapNow(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable) {
   auto shared = std::static_pointer_cast<SharedSlab>(memory);
   std::lock_guard changing(changing_);
   bool fresh = false;
@@ -295,13 +307,15 @@ Status GpuMemory::Map(uint64_t address, const std::shared_ptr<SharedMemory>& mem
 
 Status GpuMemory::Unmap(uint64_t address, uint64_t bytes) {
   ReservedPart::Mappings hidden;  // dropped without the locks
-  std::lock_guard changing(changing_);
-  {
-    std::lock_guard lock(mutex_);
-    TUTTI_ASSIGN(hidden, reserved_.Take(address, bytes));
-  }
-  Hide(hidden);
-  return {};
+  return executor_->WithOne([&]() -> Status {
+    std::lock_guard changing(changing_);
+    {
+      std::lock_guard lock(mutex_);
+      TUTTI_ASSIGN(hidden, reserved_.Take(address, bytes));
+    }
+    Hide(hidden);
+    return {};
+  });
 }
 
 void GpuMemory::Hide(const ReservedPart::Mappings& mappings) {

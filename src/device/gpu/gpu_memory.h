@@ -62,9 +62,13 @@ class GpuMemory {
   // Its Space ends before it: nobody is told anything more.
   void Orphan();
 
-  // A new executor has what the last one had. What was in the device part and not shared is lost. While nothing else is
-  // called.
-  Status AttachTo(ExecutorLink& executor);
+  // A new executor has what the last one had: `as_it_was`, or what was in the device part and is not shared as memory
+  // of zeros. With CurrentExecutor::Replacing; while nothing else is called.
+  Status AttachTo(ExecutorLink& executor, bool as_it_was);
+  // Whether it could have all of it as it was: there are descriptors. Does not wait.
+  bool outlives_executors() const { return slabs_.all_held(); }
+  // For a descriptor that is held for a new executor.
+  DescriptorPlace PlaceForHeld() const { return {DescriptorPlace::Use::kHeld, slabs_.held_of_space()}; }
 
  private:
   struct Allocation {
@@ -83,6 +87,8 @@ class GpuMemory {
   void TellUse();
   void CountFreed(int64_t bytes);
   Result<Allocation*> FindShareable(uint64_t address);
+  Result<std::shared_ptr<SharedMemory>> ShareNow(uint64_t address);
+  Status MapNow(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable);
   void Hide(const ReservedPart::Mappings& mappings);
   // Of memory that it has released.
   void NobodyHolds(uint64_t bytes);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <string_view>
 
 #include "base/checked.h"
 #include "cuda/result.h"
@@ -17,10 +19,15 @@ using executor::RequestKind;
 constexpr uint64_t kSpacePerByte = 4;  // that a description takes here, at most
 constexpr size_t kMostVariables = 65536;  // of a module: others wait while they are entered
 constexpr size_t kMostModules = 65536;  // of a client
+constexpr uint64_t kPartForImages = 8;  // of the host memory that the client may have
 constexpr uint64_t kMostVariableBytes = 1ull << 40;  // so that sums of a description's do not overflow
 
 std::unexpected<Error> NoKernel(uint32_t module, uint32_t kernel) {
   return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} has no kernel {}", module, kernel));
+}
+
+size_t HashOf(const os::Mapping& bytes) {
+  return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace
@@ -38,22 +45,28 @@ Status GpuModules::CheckMemory(std::vector<module::MemoryRange>& memory) {
 }
 
 Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image, GpuMemory& memory) {
+  return executor_->WithOne([&] { return LoadNow(image, memory); });
+}
+
+Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, GpuMemory& memory) {
   uint32_t number = 0;
   {
     std::lock_guard lock(mutex_);
     if (modules_.size() >= kMostModules) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "the client has too many modules");
     number = ++last_module_;
   }
-  TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-image", image));
+  TUTTI_ASSIGN(os::Fd file, os::CreateMemoryOf("tutti-image", image));
   TUTTI_ASSIGN(CurrentExecutor::Reply reply,
                executor_->Ask({.kind = RequestKind::kLoadModule, .module = number}, file.get()));
   HostHold held;
   bool has_room = true;
+  size_t described_as = 0;
   const auto described = [&]() -> Result<module::ModuleInfo> {
     TUTTI_ASSIGN(const os::Mapping bytes, os::Mapping::Constant(reply.file.get(), executor::kMostModuleInfoBytes));
     held = HostHold(host_, kSpacePerByte * bytes.size());
     has_room = static_cast<bool>(held);
     if (!has_room) return module::ModuleInfo{};
+    described_as = HashOf(bytes);
     TUTTI_ASSIGN(module::ModuleInfo info, module::ParseModuleInfo({bytes.data(), bytes.size()}));
     TUTTI_TRY(CheckMemory(info.memory));
     return info;
@@ -81,10 +94,31 @@ Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image, Gpu
     memory.ReleaseModule(bytes, false);
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor has ended as it loaded a module");
   }
-  for (const module::MemoryRange& range : info->memory) variables_.emplace(range.address, range.bytes);
-  modules_.emplace(
-      number, Module{.kernels = info->kernels, .memory = info->memory, .prepared = {}, .described = std::move(held)});
+  for (const module::MemoryRange& range : info->memory)
+    variables_.emplace(range.address, Variable{.bytes = range.bytes, .module = number});
+  const uint64_t state = reply.answer.value;
+  if (state != 0) fresh_.push_back(number);
+  modules_.emplace(number, Module{.kernels = info->kernels,
+                                  .memory = info->memory,
+                                  .prepared = {},
+                                  .described = std::move(held),
+                                  .image = Keep(std::move(file), image.size(), memory),
+                                  .described_as = described_as,
+                                  .state = state});
   return Space::LoadedModule{.id = number, .info = std::move(*info), .log = std::move(reply.answer.text)};
+}
+
+// With the lock.
+std::shared_ptr<const GpuModules::Image> GpuModules::Keep(os::Fd file, uint64_t bytes, const GpuMemory& memory) {
+  const uint64_t most = host_->limit_bytes() / kPartForImages;
+  if (image_bytes_ > most || bytes > most - image_bytes_) return nullptr;
+  Image kept{.file = std::move(file), .place = memory.PlaceForHeld(), .bytes = HostHold(host_, bytes)};
+  if (!kept.place || !kept.bytes) return nullptr;
+  image_bytes_ += bytes;
+  return {new Image(std::move(kept)), [this, bytes](const Image* image) {
+            delete image;
+            image_bytes_ -= bytes;
+          }};
 }
 
 Result<PreparedKernel> GpuModules::Prepare(uint32_t module, uint32_t kernel) {
@@ -104,11 +138,13 @@ Result<uint32_t> GpuModules::BlocksPerSm(uint32_t module, uint32_t kernel, uint3
     const auto found = modules_.find(module);
     if (found == modules_.end() || kernel >= found->second.kernels.size()) return NoKernel(module, kernel);
   }
-  TUTTI_ASSIGN(const ExecutorLink::Reply reply, executor_->Ask({.kind = RequestKind::kOccupancy,
-                                                                .module = module,
-                                                                .kernel = kernel,
-                                                                .block_threads = block_threads,
-                                                                .dynamic_shared_bytes = dynamic_shared_bytes}));
+  TUTTI_ASSIGN(const CurrentExecutor::Reply reply, executor_->WithOne([&] {
+    return executor_->Ask({.kind = RequestKind::kOccupancy,
+                           .module = module,
+                           .kernel = kernel,
+                           .block_threads = block_threads,
+                           .dynamic_shared_bytes = dynamic_shared_bytes});
+  }));
   constexpr uint64_t kMostBlocks = 1024;
   return static_cast<uint32_t>(std::min(reply.answer.value, kMostBlocks));
 }
@@ -121,9 +157,12 @@ Result<GpuModules::Unloaded> GpuModules::Unload(uint32_t module) {
   for (const auto& [kernel, id] : found->second.prepared) kernels_.erase(id);
   const uint64_t bytes = BytesOf(found->second.memory);
   for (const module::MemoryRange& range : found->second.memory) variables_.erase(range.address);
-  modules_.erase(found);
-  std::shared_ptr<const void> kept(this, [module, executor = executor_](const void*) {
-    (void)executor->Ask({.kind = RequestKind::kUnloadModule, .module = module});
+  std::erase(fresh_, module);
+  unloading_.insert(modules_.extract(found));
+  std::shared_ptr<const void> kept(this, [this, module](const void*) {
+    (void)executor_->Ask({.kind = RequestKind::kUnloadModule, .module = module});
+    std::lock_guard unloaded(mutex_);
+    unloading_.erase(module);
   });
   return Unloaded{.kept = std::move(kept), .bytes = bytes};
 }
@@ -133,9 +172,51 @@ uint64_t GpuModules::Forget() {
   uint64_t bytes = 0;
   for (const auto& [number, module] : modules_) bytes += BytesOf(module.memory);
   modules_.clear();
+  fresh_.clear();
+  has_heap_ = false;
   variables_.clear();
   kernels_.clear();
   return bytes;
+}
+
+std::optional<std::string> GpuModules::WhyBound() const {
+  constexpr std::pair<uint64_t, const char*> kReasons[] = {
+      {executor::kKeepsVariables, "its kernels may have written variables of a module"},
+      {executor::kTakesFunctions, "addresses of functions may lie in its memory"},
+      {executor::kUnknownCode, "a module of it is machine code, of which nothing is known"},
+  };
+  std::lock_guard lock(mutex_);
+  if (has_heap_) return "its kernels may have allocated memory";
+  for (const auto* const modules : {&modules_, &unloading_}) {
+    for (const auto& [number, module] : *modules) {
+      if (module.image == nullptr) return "there was no room to keep an image of a module";
+      if (module.written) return "it has written a variable of a module";
+      for (const auto& [state, reason] : kReasons)
+        if (module.launched && (module.state & state) != 0) return reason;
+    }
+  }
+  return std::nullopt;
+}
+
+Status GpuModules::LoadInto(ExecutorLink& executor) {
+  struct Loaded {
+    std::shared_ptr<const Image> image;
+    size_t described_as;
+  };
+  std::map<uint32_t, Loaded> loaded;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto* const modules : {&modules_, &unloading_})
+      for (const auto& [number, module] : *modules) loaded[number] = {module.image, module.described_as};
+  }
+  for (const auto& [number, module] : loaded) {
+    if (module.image == nullptr) return Fail("an image of a module was not kept");
+    TUTTI_ASSIGN(const ExecutorLink::Reply reply,
+                 executor.Ask({.kind = RequestKind::kLoadModule, .module = number}, module.image->file.get()));
+    TUTTI_ASSIGN(const os::Mapping bytes, os::Mapping::Constant(reply.file.get(), executor::kMostModuleInfoBytes));
+    if (HashOf(bytes) != module.described_as) return Fail("a module has other addresses than before");
+  }
+  return {};
 }
 
 uint64_t GpuModules::BytesOf(std::span<const module::MemoryRange> variables) {
@@ -143,18 +224,26 @@ uint64_t GpuModules::BytesOf(std::span<const module::MemoryRange> variables) {
                          [](uint64_t sum, const module::MemoryRange& range) { return sum + range.bytes; });
 }
 
-std::optional<GpuModules::Kernel> GpuModules::Find(uint32_t kernel) const {
+std::optional<GpuModules::Kernel> GpuModules::FindToLaunch(uint32_t kernel) {
   std::lock_guard lock(mutex_);
+  for (const uint32_t number : fresh_) {
+    Module& module = modules_.at(number);
+    module.launched = true;
+    has_heap_ |= (module.state & executor::kKeepsHeap) != 0;
+  }
+  fresh_.clear();
   const auto found = kernels_.find(kernel);
   return found == kernels_.end() ? std::nullopt : std::optional(found->second);
 }
 
-bool GpuModules::HasVariable(uint64_t address, uint64_t bytes) const {
+bool GpuModules::HasVariable(uint64_t address, uint64_t bytes, bool writes) {
   std::lock_guard lock(mutex_);
   const auto behind = variables_.upper_bound(address);
   if (behind == variables_.begin()) return false;
-  const auto [begin, size] = *std::prev(behind);
-  return InRange<uint64_t>(address - begin, bytes, size);
+  const auto& [begin, variable] = *std::prev(behind);
+  if (!InRange<uint64_t>(address - begin, bytes, variable.bytes)) return false;
+  if (writes) modules_.at(variable.module).written = true;
+  return true;
 }
 
 }  // namespace tutti::device::gpu

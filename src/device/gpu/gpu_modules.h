@@ -1,12 +1,18 @@
 // A Space's modules and kernels: what the executor has loaded, by numbers of ours. Thread-safe.
+//
+// Images are kept, as far as there is room, so that another executor can load them: at the same addresses, or not at
+// all. What kernels may have left in the context beside the window (executor::ModuleState) ends with it, so a client
+// whose modules do that is bound to its executor.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -40,31 +46,58 @@ class GpuModules {
   // None is loaded any more: the executor is lost. The bytes that they took.
   uint64_t Forget();
 
+  // Loads in a new executor what the last one has, and what it has not been made to unload. Fails where it is not the
+  // same there. With CurrentExecutor::Replacing.
+  Status LoadInto(ExecutorLink& executor);
+  // Why no other executor could have what this one has by them, now; nothing: it can. Does not wait.
+  std::optional<std::string> WhyBound() const;
+
   struct Kernel {
     uint32_t module = 0;
     uint32_t number = 0;  // in it
     uint32_t param_bytes = 0;
   };
-  std::optional<Kernel> Find(uint32_t kernel) const;
-  // Whether these bytes are a part of a module's variable.
-  bool HasVariable(uint64_t address, uint64_t bytes) const;
+  // From now on what kernels may write may be written.
+  std::optional<Kernel> FindToLaunch(uint32_t kernel);
+  // Whether these bytes are a part of a module's variable. `writes`: which is to be written.
+  bool HasVariable(uint64_t address, uint64_t bytes, bool writes);
 
  private:
+  struct Image {
+    os::Fd file;
+    DescriptorPlace place;
+    HostHold bytes;
+  };
   struct Module {
     std::vector<module::KernelInfo> kernels;
     std::vector<module::MemoryRange> memory;  // of its variables, at addresses of the driver's
     std::map<uint32_t, uint32_t> prepared;  // kernel -> its id
     HostHold described;
+    std::shared_ptr<const Image> image;  // null: there was no room for it
+    size_t described_as = 0;  // a hash of all that the executor has said of it
+    uint64_t state = 0;  // ModuleState
+    bool launched = false;  // some kernel of the client has been, since it was loaded
+    bool written = false;  // a variable, by a copy or a fill
+  };
+  struct Variable {
+    uint64_t bytes = 0;
+    uint32_t module = 0;
   };
 
+  Result<Space::LoadedModule> LoadNow(std::span<const uint8_t> image, GpuMemory& memory);
   static uint64_t BytesOf(std::span<const module::MemoryRange> variables);
+  std::shared_ptr<const Image> Keep(os::Fd file, uint64_t bytes, const GpuMemory& memory);
 
   CurrentExecutor* const executor_;
   HostShare* const host_;
+  std::atomic<uint64_t> image_bytes_{0};  // that are kept
   mutable std::mutex mutex_;
   std::map<uint32_t, Module> modules_;
+  std::map<uint32_t, Module> unloading_;  // that cannot be found any more, but are loaded
   std::map<uint32_t, Kernel> kernels_;  // by id
-  std::map<uint64_t, uint64_t> variables_;  // of all modules: bytes by address
+  std::map<uint64_t, Variable> variables_;  // of all modules, by address
+  std::vector<uint32_t> fresh_;  // modules that may keep something, with no launch since
+  bool has_heap_ = false;  // of the context: outlives the module
   uint32_t last_module_ = 0;
   uint32_t last_kernel_ = 0;
 };

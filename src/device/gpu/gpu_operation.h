@@ -21,4 +21,9 @@ inline bool Computes(const Operation& operation) {
   return operation.kind == Operation::Kind::kTask && static_cast<const GpuOperation&>(operation).computes;
 }
 
+inline bool IsKernel(const Operation& operation) {
+  return operation.kind == Operation::Kind::kTask &&
+         static_cast<const GpuOperation&>(operation).work == GpuOperation::Work::kLaunch;
+}
+
 }  // namespace tutti::device::gpu

@@ -1,23 +1,15 @@
 // Spaces that share an executor, with our own driver as the vendor's: what is one's own, what one's end or fault is to
 // the others, and that it is nothing to those in another executor.
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cuda/result.h"
-#include "device/cts/client.h"
-#include "device/cts/images.h"
-#include "device/gpu/gpu_backend.h"
+#include "device/gpu/testing/gpu_fixture.h"
 #include "os/memory.h"
 
 namespace tutti::device::gpu {
@@ -25,85 +17,12 @@ namespace {
 
 using cts::Client;
 
-constexpr uint64_t kMebibyte = 1 << 20;
-constexpr std::chrono::seconds kPatience{30};
-
-class GpuShared : public testing::Test {
+class GpuShared : public GpuFixture {
  protected:
-  ~GpuShared() override {
-    backend_ = nullptr;
-    unsetenv("TUTTI_GPU_LIE");
-  }
-
-  // With a driver that fails by the plan, if there is one (tests/gpu/vendor_fault/plan.h).
   void Start(uint32_t most_shared, const char* plan = nullptr, size_t most_programs = 60) {
-    setenv("TUTTI_CPU_MEMORY", "64M", 1);
-    setenv("TUTTI_CPU_SMS", "2", 1);
-    setenv("TUTTI_GPU_LIE_DRIVER", TUTTI_LIBCUDA, 1);
-    if (plan != nullptr) setenv("TUTTI_GPU_LIE", plan, 1);
-    const GpuSettings settings{.executor = TUTTI_EXECUTOR,
-                               .vendor = plan != nullptr ? TUTTI_FAILING_LIBCUDA : TUTTI_LIBCUDA,
-                               .isolation = Isolation::kShared,
-                               .most_shared = most_shared,
-                               .most_programs = most_programs};
-    spawner_ = os::Spawner::Start({settings.ProgramOf()}).value();
-    auto backend = CreateGpuBackend(settings, spawner_);
-    ASSERT_TRUE(backend) << backend.error().text;
-    backend_ = std::move(*backend);
+    GpuFixture::Start(
+        {.isolation = Isolation::kShared, .most_shared = most_shared, .plan = plan, .most_programs = most_programs});
   }
-
-  // Whose executor has come.
-  std::unique_ptr<Client> Serve(const char* sharers, const char* party = "") {
-    auto client = std::make_unique<Client>(backend_.get(), Limits{.sharers = sharers, .party = party});
-    client->CreateStream(1);
-    client->Allocate(kMebibyte);
-    return client;
-  }
-
-  // The oldest first.
-  std::vector<pid_t> Executors() const {
-    const std::string spawner = std::to_string(spawner_->pid());
-    std::ifstream file("/proc/" + spawner + "/task/" + spawner + "/children");
-    return {std::istream_iterator<pid_t>(file), {}};
-  }
-  template <typename Condition>
-  static bool Becomes(Condition condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return true;
-  }
-  // With the one that is kept ready.
-  bool BecomeExecutors(size_t count) const {
-    return Becomes([&] { return Executors().size() == count; });
-  }
-  uint64_t used() const { return backend_->memory(0).device_bytes(); }
-
-  // A kernel that runs until somebody writes the word.
-  static uint64_t Spin(Client& client) {
-    const uint64_t word = client.Allocate(sizeof(uint64_t));
-    client.Launch(1, client.Kernel(cts::kAwait), 1, 1, {word, 0, 0, 0});
-    AwaitGiven(client);
-    return word;
-  }
-  // Until the driver has all that the executor was given: one place's records have one order.
-  static void AwaitGiven(Client& client) {
-    const uint64_t counter = client.Allocate(sizeof(uint64_t));
-    client.CreateStream(3);
-    client.Launch(3, client.Kernel(cts::kAdd), 1, 1, {counter, 1, 0, 0});
-    client.Synchronize(3);
-  }
-  static void EndSpin(Client& client, uint64_t word) {
-    client.CreateStream(2);
-    client.Launch(2, client.Kernel(cts::kAdd), 1, 1, {word, 1, 0, 0});
-  }
-  // A sticky error of the context.
-  static void TouchNothing(Client& client) { client.Launch(1, client.Kernel(cts::kAdd), 1, 1, {16, 1, 0, 0}); }
-
-  std::shared_ptr<os::Spawner> spawner_;
-  std::unique_ptr<Backend> backend_;
 };
 
 TEST_F(GpuShared, ThoseOfAGroupShareAnExecutorAtAddressesOfTheirOwn) {
@@ -192,15 +111,17 @@ TEST_F(GpuShared, WhatADriverRefusesOfOneIsNothingToTheOthers) {
   EXPECT_TRUE(BecomeExecutors(2));
 }
 
-TEST_F(GpuShared, AFaultOfTheContextIsThatOfAllInItAndOfNobodyElse) {
+TEST_F(GpuShared, AFaultOfTheContextIsThatOfAllWithKernelsInItAndOfNobodyElse) {
   Start(8);
   const auto one = Serve("a"), two = Serve("a"), other = Serve("b");
-  ASSERT_TRUE(two->Computes());
+  Spin(*two);
   TouchNothing(*one);
   ASSERT_TRUE(one->sink().WaitFaults(1));
-  ASSERT_TRUE(two->sink().WaitFaults(1)) << "also of one that does nothing";
+  ASSERT_TRUE(two->sink().WaitFaults(1)) << "a driver does not say whose it was";
   EXPECT_EQ(one->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(two->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_NE(two->sink().faults()[0].report.find("a kernel of the program was under way"), std::string::npos)
+      << two->sink().faults()[0].report;
   EXPECT_TRUE(other->Computes());
   EXPECT_TRUE(other->sink().faults().empty());
   one->space().Reset(0);
@@ -210,10 +131,12 @@ TEST_F(GpuShared, AFaultOfTheContextIsThatOfAllInItAndOfNobodyElse) {
   EXPECT_TRUE(BecomeExecutors(3)) << "they share again";
 }
 
-TEST_F(GpuShared, AFaultBehindTheEndOfItsClientIsSaidToTheOthers) {
+// It waits for its kernel, and is seen by nobody, until the context is lost for those who stay.
+TEST_F(GpuShared, AFaultBehindTheEndOfItsClientIsThatOfKernelsAlone) {
   Start(8);
   auto one = Serve("a");
-  const auto two = Serve("a");
+  const auto two = Serve("a"), idle = Serve("a");
+  Spin(*two);
   const auto word = one->space().Allocate(0, wire::MemoryKind::kHost, sizeof(uint64_t), 0);
   ASSERT_TRUE(word);
   const auto window = os::Mapping::Shared(one->space().window_fd(), one->space().window().host_bytes);
@@ -226,23 +149,27 @@ TEST_F(GpuShared, AFaultBehindTheEndOfItsClientIsSaidToTheOthers) {
   std::atomic_ref(*reached).store(1);
   ASSERT_TRUE(two->sink().WaitFaults(1));
   EXPECT_EQ(two->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_TRUE(idle->Computes());
+  EXPECT_TRUE(idle->sink().faults().empty());
   two->space().Reset(0);
   EXPECT_TRUE(two->Computes());
 }
 
-TEST_F(GpuShared, AnExecutorThatIsKilledIsTheFaultOfItsClientsAlone) {
+TEST_F(GpuShared, AnExecutorThatIsKilledIsTheFaultOfThoseWithKernelsInIt) {
   Start(8);
   const auto one = Serve("a"), two = Serve("a");
   const pid_t executor = Executors().front();
   const auto other = Serve("b");
+  Spin(*one);
   kill(executor, SIGKILL);
   ASSERT_TRUE(one->sink().WaitFaults(1));
-  ASSERT_TRUE(two->sink().WaitFaults(1));
-  EXPECT_EQ(two->sink().faults()[0].status, cuda::CUDA_ERROR_DEVICE_UNAVAILABLE);
-  EXPECT_TRUE(other->Computes());
-  EXPECT_TRUE(other->sink().faults().empty());
-  two->space().Reset(0);
-  EXPECT_TRUE(two->Computes());
+  EXPECT_EQ(one->sink().faults()[0].status, cuda::CUDA_ERROR_DEVICE_UNAVAILABLE);
+  for (const auto* const client : {&two, &other}) {
+    EXPECT_TRUE((*client)->Computes());
+    EXPECT_TRUE((*client)->sink().faults().empty());
+  }
+  one->space().Reset(0);
+  EXPECT_TRUE(one->Computes());
 }
 
 TEST_F(GpuShared, ATimeLimitEndsOneAlone) {

@@ -46,7 +46,7 @@ Result<std::unique_ptr<Space>> GpuSpace::Create(ExecutorSource* executors, const
   space->memory_ = held->memory.get();
   space->SetLimits(limits);
   TUTTI_TRY(space->aside_.Start());
-  space->aside_.Post([space = space.get()] { space->AcquireExecutor(true); });
+  space->aside_.Post([space = space.get()] { space->AcquireExecutor(Takes::kNothing); });
   pilot->Add(space.get());
   return space;
 }
@@ -107,11 +107,12 @@ void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
   wakes.Run(sink_);
 }
 
-// On a thread that may wait. Not `first`: nothing else asks for memory meanwhile.
-void GpuSpace::AcquireExecutor(bool first) {
+// On a thread that may wait.
+void GpuSpace::AcquireExecutor(Takes takes) {
   auto taken =
       executors_->Take(&held_->window, [this](const auto& executor) { current_.Expect(executor); }, gone_.get_token());
-  const Status attached = !taken ? std::unexpected(taken.error()) : !first ? memory_->AttachTo(**taken) : Status{};
+  const auto replacing = takes == Takes::kNothing ? std::unique_lock<std::shared_mutex>() : current_.Replacing();
+  const Status attached = !taken ? std::unexpected(taken.error()) : HandOver(**taken, takes);
   std::unique_lock lock(mutex_);
   if (lost_) return;  // meanwhile, and it with it
   if (attached) {
@@ -120,7 +121,9 @@ void GpuSpace::AcquireExecutor(bool first) {
     current_.Arrive();
     pilot_->Look();
   } else {
-    LoseExecutor(attached.error());
+    const char* const to_do =
+        takes == Takes::kAll ? "the program's executor has ended, and it cannot go on in another: " : "";
+    LoseExecutor({.code = attached.error().code, .text = to_do + attached.error().text});
   }
   UnlockAndRunDeferred(&lock);
 }
@@ -149,8 +152,9 @@ Result<uint64_t> GpuSpace::Word(uint64_t address, uint32_t bytes, uint64_t add) 
     return tutti::Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no memory of the client lies at {:#x}", address));
   }
   if (word == nullptr && add == 0) {
-    TUTTI_ASSIGN(const ExecutorLink::Reply read,
-                 current_.Ask({.kind = executor::RequestKind::kReadWord, .address = address, .bytes = bytes}));
+    TUTTI_ASSIGN(const CurrentExecutor::Reply read, current_.WithOne([&] {
+      return current_.Ask({.kind = executor::RequestKind::kReadWord, .address = address, .bytes = bytes});
+    }));
     return read.answer.value;
   }
   if (word == nullptr) {
@@ -243,7 +247,14 @@ Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t bytes) {
   constexpr uint64_t kMost = 1ull << 50;  // more than any device has
   const uint64_t after = added > kMost / std::max<uint64_t>(pieces, 1) ? kMost : added * pieces;
   if (after > before && !memory_->CountModule(after - before)) return {};
-  const bool set = current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit}).has_value();
+  const bool set =
+      current_
+          .WithOne([&]() -> Status {
+            TUTTI_TRY(current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit}));
+            set_limits_[limit] = bytes;
+            return {};
+          })
+          .has_value();
   if (set && takes_memory) counted_limits_[limit] = after;
   const uint64_t unused = set ? before - std::min(before, after) : after - std::min(before, after);
   memory_->ReleaseModule(unused, false);
@@ -280,8 +291,7 @@ bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
   std::unique_lock lock(mutex_);
   if (executor_ == nullptr || (lent_.unfinished() == 0 && !dispatch_.waits())) return false;
   if (const auto failure = executor_->Failure()) {
-    (void)TakeTexts();
-    LoseExecutor(*failure);
+    NoteEnd(*failure, executor_->FailsForAll());
     UnlockAndRunDeferred(&lock);
     return true;
   }
@@ -314,7 +324,7 @@ bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
     }
   }
   if (computed != 0) without_progress_ns_ = 0;
-  if (found) vain_wakes_ = 0;
+  if (found) vain_wakes_ = replaced_in_vain_ = 0;
   if (sound) {
     found |= GiveWhatIsHeld();
     computes_.store(ComputesNow(), std::memory_order_relaxed);
@@ -334,15 +344,11 @@ void GpuSpace::LookForEnd() {
 
 void GpuSpace::LookForEndLocked() {
   if (executor_ == nullptr || (!executor_->HasEnded() && !executor_->Failure())) return;
-  (void)TakeTexts();
-  auto failure = executor_->Failure();
-  if (!failure) {
-    const std::string words = executor_->executor()->LastWords();
-    failure = Error{.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
-                    .text = "the program's executor has ended, and with it all that the program had on the GPU" +
-                            (words.empty() ? words : ": " + words)};
-  }
-  LoseExecutor(*failure);
+  if (const auto failure = executor_->Failure()) return NoteEnd(*failure, executor_->FailsForAll());
+  const std::string words = executor_->executor()->LastWords();
+  NoteEnd({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
+           .text = "the program's executor has ended" + (words.empty() ? words : ": " + words)},
+          false);
 }
 
 bool GpuSpace::TakeTexts() {
@@ -440,6 +446,7 @@ void GpuSpace::Replace() {
   if (current_.AwaitEnd(held_->window.group.empty() ? kEndPatienceMs : kSharedPatienceMs).size() > kMostLeft) return;
   memory_->ReleaseModule(modules_.Forget(), false);
   for (const auto& [limit, bytes] : std::exchange(counted_limits_, {})) memory_->ReleaseModule(bytes, false);
+  set_limits_.clear();
   // One that has another one's place would have what it sends closed beside it, and so on.
   if (!current_.AwaitClosed(kClosePatienceMs)) return;
   {
@@ -447,8 +454,9 @@ void GpuSpace::Replace() {
     if (muted_) return;
     current_.Await();
     lost_ = false;
+    replaced_in_vain_ = 0;
   }
-  AcquireExecutor(false);
+  AcquireExecutor(Takes::kWhatStays);
   std::lock_guard lock(mutex_);
   if (!lost_) Recover();
 }

@@ -28,6 +28,7 @@
 #include "device/gpu/lent_streams.h"
 #include "device/gpu/remains.h"
 #include "device/gpu/time_gate.h"
+#include "device/gpu/torn_records.h"
 #include "executor/protocol/dispatch_queue.h"
 
 namespace tutti::device::gpu {
@@ -137,7 +138,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   template <typename Set>
   Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, Set set);
   uint64_t PiecesOf(int32_t limit) const;
-  bool Holds(uint64_t address, uint64_t bytes, bool writes) const;
+  bool Holds(uint64_t address, uint64_t bytes, bool writes);
+  void JoinTo(Operation* operation, uint32_t other);
   LentStreams::Lent& Lend(const Stream& stream);
   void Give(LentStreams::Lent& lent, const LentStreams::Held& record);
   bool MayGive(const LentStreams::Lent& lent, const LentStreams::Held& record) const;
@@ -153,9 +155,21 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   // What the executor's streams do now, or as soon as it comes to it.
   bool ComputesNow() const;
   void FailLocked(const Error& error);
-  void AcquireExecutor(bool first);
+  // What a new one has of the last: there was none; what a reset keeps; all of it.
+  enum class Takes : uint8_t { kNothing, kWhatStays, kAll };
+  void AcquireExecutor(Takes takes);
+  Status HandOver(ExecutorLink& executor, Takes takes);
   void LookForEndLocked();
   void LoseExecutor(const Error& error);
+  // The executor has ended, or `context_is_lost`: of a process that fails for all that have a place there. The client
+  // goes on with another one, if that is right, else the executor is lost.
+  void NoteEnd(const Error& why, bool context_is_lost);
+  // False: what the executor says cannot be.
+  bool TakeLastMarks();
+  std::vector<LeftRecord> WhatIsLeft() const;
+  std::optional<Error> WhyNotElsewhere(const Error& why, bool context_is_lost, std::span<const LeftRecord> left) const;
+  void BeginAgain(std::span<const LeftRecord> left);
+  void GoOnElsewhere(const PlaceEnd& last, const Error& why, size_t again);
   void Replace();
   void Recover();
   LentStreams NoStreams() const;
@@ -174,6 +188,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   GpuMemory* memory_ = nullptr;  // held_'s
   // Bytes by CUlimit, above the default. Of the thread that has the client's record.
   std::map<int32_t, uint64_t> counted_limits_;
+  std::map<int32_t, uint64_t> set_limits_;  // that the executor has; in CurrentExecutor::WithOne
   GpuModules modules_;
 
   std::mutex mutex_;
@@ -190,6 +205,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   executor::DispatchWriter dispatch_;  // to it
   int32_t error_ = 0;  // sticky
   bool lost_ = false;  // until Reset
+  uint32_t replaced_in_vain_ = 0;  // executors, since something was done, or one has lasted
+  uint64_t replaced_ns_ = 0;
   bool muted_ = false;
   std::stop_source gone_;
 

@@ -42,7 +42,7 @@ Status GpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
   TUTTI_ASSIGN(GpuOperation* const operation, NewTask(ticket, grid.arguments.size()));
-  const auto kernel = modules_.Find(grid.kernel);
+  const auto kernel = modules_.FindToLaunch(grid.kernel);
   if (!kernel) {
     FailLocked(
         {.code = cuda::CUDA_ERROR_INVALID_HANDLE, .text = fmt::format("launch of unknown kernel {}", grid.kernel)});
@@ -70,8 +70,8 @@ Status GpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
   return {};
 }
 
-bool GpuSpace::Holds(uint64_t address, uint64_t bytes, bool writes) const {
-  return memory_->Contains(address, bytes, writes) || modules_.HasVariable(address, bytes);
+bool GpuSpace::Holds(uint64_t address, uint64_t bytes, bool writes) {
+  return memory_->Contains(address, bytes, writes) || modules_.HasVariable(address, bytes, writes);
 }
 
 Status GpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyBody& copy) {
@@ -184,25 +184,27 @@ GpuSpace::Begun GpuSpace::Start(Operation* started) {
   const Stream& stream = *operation->stream;
   LentStreams::Lent& lent = Lend(stream);
   if (lent_.unfinished() == 0 && gate_.limited()) gate_.WorkCame(NowNs());
-  lent_.Note(lent, stream.number, ++lent.numbered, operation);
+  lent_.Note(lent, stream.number, ++lent.numbered, operation, {});
   Give(lent, {.kind = LentStreams::Held::Kind::kWork, .sequence = lent.numbered, .work = operation});
   return Begun::kIssued;
 }
 
 // Where both share a stream of the executor, or the other has none any more, the order of that is enough.
-void GpuSpace::Join(Operation* operation, const Stream& other) {
+void GpuSpace::Join(Operation* operation, const Stream& other) { JoinTo(operation, other.number); }
+
+void GpuSpace::JoinTo(Operation* operation, uint32_t other) {
   const Stream& stream = *operation->stream;
-  const LentStreams::Lent* const awaited = lent_.Of(other.number);
+  const LentStreams::Lent* const awaited = lent_.Of(other);
   LentStreams::Lent& lent = Lend(stream);
-  const uint64_t last =
-      awaited == nullptr || awaited == &lent ? 0 : lent_.LastUpTo(other.number, operation->other_ticket);
+  const uint64_t last = awaited == nullptr || awaited == &lent ? 0 : lent_.LastUpTo(other, operation->other_ticket);
   if (last != 0) {
     Give(lent, {.kind = LentStreams::Held::Kind::kWait,
                 .sequence = ++lent.numbered,
                 .other = awaited->number,
                 .other_sequence = last});
   }
-  lent_.Note(lent, stream.number, lent.numbered, operation);
+  lent_.Note(lent, stream.number, lent.numbered, operation,
+             {.stream = last != 0 ? awaited->number : 0, .sequence = last});
 }
 
 void GpuSpace::NotePoint(const Stream& stream) {

@@ -75,12 +75,25 @@ class GpuSpaceTest : public testing::Test {
     return served;
   }
 
+  // Until the driver has all that the executor was given.
+  static void AwaitGiven(Client& client) {
+    client.CreateStream(9);
+    client.Launch(9, client.Kernel(cts::kAdd), 1, 1, {client.Allocate(sizeof(uint64_t)), 1, 0, 0});
+    client.Synchronize(9);
+    ASSERT_TRUE(client.space().DestroyStream(9));
+  }
+  // In stream 1: a client with it does not go on in another executor.
+  static void RunWithoutEnd(Client& client) {
+    client.Launch(1, client.Kernel(cts::kAwait), 1, 1, {client.Allocate(sizeof(uint64_t)), 0, 0, 0});
+    AwaitGiven(client);
+  }
+
   std::shared_ptr<os::Spawner> spawner_;
   std::unique_ptr<Backend> backend_;
   std::vector<pid_t> taken_;
 };
 
-TEST_F(GpuSpaceTest, ALostExecutorIsItsClientsFaultAndIsReplacedByAReset) {
+TEST_F(GpuSpaceTest, AnExecutorThatEndsWithAKernelIsItsClientsFaultAndIsReplacedByAReset) {
   Served lost = Serve(), other = Serve();
   Client& client = *lost.client;
   const auto host = client.space().Allocate(0, wire::MemoryKind::kHost, kMiB, 0);
@@ -88,6 +101,7 @@ TEST_F(GpuSpaceTest, ALostExecutorIsItsClientsFaultAndIsReplacedByAReset) {
   std::memset(client.space().Reached(*host, kMiB), 0x5a, kMiB);
   ASSERT_TRUE(client.Computes());
 
+  RunWithoutEnd(client);
   kill(lost.executor, SIGKILL);
   ASSERT_TRUE(client.sink().WaitFaults(1));
   EXPECT_EQ(client.sink().faults()[0].status, cuda::CUDA_ERROR_DEVICE_UNAVAILABLE);
@@ -117,6 +131,7 @@ TEST_F(GpuSpaceTest, NothingIsGivenToAnExecutorThatIsLost) {
   constexpr uint32_t kEvents = 2000;  // more than a page of records
   for (uint32_t event = 0; event < kEvents; ++event)
     ASSERT_TRUE(client.space().RecordEvent(1, client.next_ticket(), event % 100));
+  AwaitGiven(client);
   kill(lost.executor, SIGKILL);
   ASSERT_TRUE(client.sink().WaitFaults(1));
   EXPECT_TRUE(client.Synchronize(1));
@@ -173,6 +188,7 @@ TEST_F(GpuSpaceTest, WhatIsSharedOutlivesTheExecutorsOfAllThatHaveIt) {
   ASSERT_NE(at, 0u);
   ASSERT_NE(again, 0u);
   for (const Served* const lost : {&giver, &taker}) {
+    RunWithoutEnd(*lost->client);
     kill(lost->executor, SIGKILL);
     ASSERT_TRUE(lost->client->sink().WaitFaults(1));
     lost->client->space().Reset(0);

@@ -91,6 +91,21 @@ TEST_F(HostileExecutor, WhatLiesUnreadInItsSocketIsLeftToOthers) {
   EXPECT_FALSE(let_go_.called) << "nothing does";
 }
 
+TEST_F(HostileExecutor, MemoryThatCannotBeWhatWasAskedForIsItsClientsFault) {
+  for (const auto& [how, good] : {std::pair("small", 0), std::pair("twice", 1)}) {
+    SCOPED_TRACE(how);
+    const GpuSettings settings = Hostile(how);
+    const auto backend = CreateGpuBackend(settings, os::Spawner::Start({settings.ProgramOf()}).value());
+    ASSERT_TRUE(backend) << backend.error().text;
+    cts::Client client(backend->get());
+    const auto allocate = [&] { return client.space().Allocate(0, wire::MemoryKind::kDevice, 2u << 20, 0); };
+    for (int i = 0; i < good; ++i) ASSERT_TRUE(allocate());
+    EXPECT_FALSE(allocate());
+    ASSERT_TRUE(client.sink().WaitFaults(1));
+    EXPECT_FALSE(allocate());
+  }
+}
+
 // Else it would have thread after thread wait, and hold descriptor after descriptor.
 TEST_F(HostileExecutor, ItsClientGetsNoOtherBeforeWhatItHasSentIsClosed) {
   const GpuSettings settings = Hostile("pipe");

@@ -30,9 +30,16 @@ bool IsOfTheDriver(int file) {
 bool IsAnswer(executor::RequestKind kind, int file) {
   switch (kind) {
     case executor::RequestKind::kLoadModule: return os::IsMemory(file, executor::kMostModuleInfoBytes);
+    case executor::RequestKind::kMapSlab:
     case executor::RequestKind::kExportSlab: return os::IsMemory(file, ~0ull) || IsOfTheDriver(file);
     default: return false;
   }
+}
+
+bool MayBeSlab(int file, uint64_t bytes) {
+  struct stat info{};
+  return IsOfTheDriver(file) ||
+         (os::IsMemory(file, bytes) && fstat(file, &info) == 0 && static_cast<uint64_t>(info.st_size) == bytes);
 }
 
 }  // namespace tutti::device::gpu

@@ -10,4 +10,7 @@ namespace tutti::device::gpu {
 // memory, which a driver exports as a file of its device (our own: as a memory file). Closing those waits for nobody.
 bool IsAnswer(executor::RequestKind kind, int file);
 
+// Whether that may be the memory of a slab of so many bytes. What is in a driver's file is not known to others.
+bool MayBeSlab(int file, uint64_t bytes);
+
 }  // namespace tutti::device::gpu

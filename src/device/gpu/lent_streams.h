@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "device/common/stream_order/stream.h"
 #include "device/device.h"
 #include "device/gpu/gpu_operation.h"
 #include "executor/protocol/dispatch.h"
@@ -25,9 +26,16 @@ class LentStreams {
   static constexpr uint32_t kMostOfUrgency = 32, kMostOfUrgencyShared = 8;
   explicit LentStreams(uint32_t most_of_urgency = kMostOfUrgency) : most_of_urgency_(most_of_urgency) {}
 
+  struct Awaited {
+    uint32_t stream = 0;
+    uint64_t sequence = 0;  // 0: nothing
+  };
   struct Given {
     uint64_t sequence;  // done when this is
     Operation* operation;
+    uint64_t order;  // among those of all streams
+    Awaited awaited;  // is done when this is
+    uint64_t ended_elsewhere;  // kernels in other streams, before it
   };
   // What the executor is to be given when there is room for it, in a stream's order.
   struct Held {
@@ -45,6 +53,8 @@ class LentStreams {
     uint64_t numbered = 0;
     uint64_t given = 0;
     uint64_t done = 0;
+    uint64_t known_done = 0;  // what waited for it is, whatever the executor has said of it
+    uint64_t kernels_ended = 0;
     std::deque<Given> unfinished;
     std::deque<Held> held;
   };
@@ -83,21 +93,49 @@ class LentStreams {
     return behind == left.begin() ? 0 : std::prev(behind)->sequence;
   }
   // The operation is done when `sequence` is.
-  void Note(Lent& lent, uint32_t stream, uint64_t sequence, Operation* operation) {
+  void Note(Lent& lent, uint32_t stream, uint64_t sequence, Operation* operation, const Awaited& awaited) {
     At(stream).records.push_back({operation->ticket, sequence});
     ++unfinished_;
-    lent.unfinished.push_back({sequence, operation});
+    lent.unfinished.push_back({.sequence = sequence,
+                               .operation = operation,
+                               .order = ++noted_,
+                               .awaited = awaited,
+                               .ended_elsewhere = kernels_ended_ - lent.kernels_ended});
   }
   // The next one that is done if everything up to `done` is; null: there is none.
   Operation* TakeDone(Lent& lent, uint64_t done) {
     if (lent.unfinished.empty() || lent.unfinished.front().sequence > done) return nullptr;
     Operation* const operation = lent.unfinished.front().operation;
+    const Awaited awaited = lent.unfinished.front().awaited;
     lent.unfinished.pop_front();
     --unfinished_;
+    if (awaited.sequence != 0) NoteKnown(awaited);
+    if (IsKernel(*operation)) {
+      ++lent.kernels_ended;
+      ++kernels_ended_;
+    }
     Borrower& borrower = borrowers_[operation->stream->number];
     borrower.PopFirst();
     if (borrower.left().empty()) --lent.borrowers;
     return operation;
+  }
+
+  // Each stream is done at least as far as what is done elsewhere has waited for it. Once no more comes of the ledger.
+  void DeduceWhatIsDone() {
+    for (bool again = true; again;) {
+      again = false;
+      for (const auto& lent : lent_) {
+        lent->done = std::max(lent->done, lent->known_done);
+        for (const Given& given : lent->unfinished) {
+          if (given.sequence > lent->done) break;
+          if (given.awaited.sequence != 0) again |= NoteKnown(given.awaited);
+        }
+      }
+    }
+  }
+  // Whether a kernel of another stream has ended since the record was noted.
+  bool OthersWentOn(const Lent& lent, const Given& given) const {
+    return kernels_ended_ - lent.kernels_ended != given.ended_elsewhere;
   }
 
   const std::vector<std::unique_ptr<Lent>>& all() const { return lent_; }
@@ -124,6 +162,12 @@ class LentStreams {
       finished = 0;
     }
   };
+  bool NoteKnown(const Awaited& awaited) {
+    uint64_t& known = lent_[awaited.stream]->known_done;
+    const bool more = awaited.sequence > std::max(known, lent_[awaited.stream]->done);
+    known = std::max(known, awaited.sequence);
+    return more;
+  }
   Borrower& At(uint32_t stream) {
     if (stream >= borrowers_.size()) borrowers_.resize(stream + 1);
     return borrowers_[stream];
@@ -137,6 +181,8 @@ class LentStreams {
   std::vector<std::unique_ptr<Lent>> lent_;
   std::vector<Borrower> borrowers_;  // by the client's numbers
   uint64_t unfinished_ = 0;
+  uint64_t noted_ = 0;
+  uint64_t kernels_ended_ = 0;
 };
 
 }  // namespace tutti::device::gpu

@@ -8,7 +8,13 @@
 namespace tutti::device::gpu {
 namespace {
 
-constinit std::atomic<uint32_t> open_of_all{0};
+constexpr uint64_t kUses = 2;
+constinit std::atomic<uint32_t> open_of_all[kUses];
+
+uint64_t MostOfUse(uint64_t files) {
+  constexpr uint64_t kPart = 8, kMost = 1 << 20;
+  return std::min(files, kMost) / kPart;
+}
 
 uint64_t MostFiles() {
   rlimit limit{};
@@ -17,19 +23,17 @@ uint64_t MostFiles() {
 
 }  // namespace
 
-uint64_t DescriptorPlace::MostOfAll(uint64_t files) {
-  constexpr uint64_t kPart = 8, kMost = 1 << 20;
-  return std::min(files, kMost) / kPart;
-}
+uint64_t DescriptorPlace::MostOfAll(uint64_t files) { return kUses * MostOfUse(files); }
 
-DescriptorPlace::DescriptorPlace(std::shared_ptr<std::atomic<uint32_t>> of_space) {
-  const auto most = static_cast<uint32_t>(MostOfAll(MostFiles()));
+DescriptorPlace::DescriptorPlace(Use use, OfSpace of_space) : use_(use) {
+  const auto most = static_cast<uint32_t>(MostOfUse(MostFiles()));
+  std::atomic<uint32_t>& of_all = open_of_all[static_cast<size_t>(use)];
   if (of_space->fetch_add(1, std::memory_order_relaxed) >= (most + 1) / 2) {
     of_space->fetch_sub(1, std::memory_order_relaxed);
     return;
   }
-  if (open_of_all.fetch_add(1, std::memory_order_relaxed) >= most) {
-    open_of_all.fetch_sub(1, std::memory_order_relaxed);
+  if (of_all.fetch_add(1, std::memory_order_relaxed) >= most) {
+    of_all.fetch_sub(1, std::memory_order_relaxed);
     of_space->fetch_sub(1, std::memory_order_relaxed);
     return;
   }
@@ -38,7 +42,7 @@ DescriptorPlace::DescriptorPlace(std::shared_ptr<std::atomic<uint32_t>> of_space
 
 DescriptorPlace::~DescriptorPlace() {
   if (of_space_ == nullptr) return;
-  open_of_all.fetch_sub(1, std::memory_order_relaxed);
+  open_of_all[static_cast<size_t>(use_)].fetch_sub(1, std::memory_order_relaxed);
   of_space_->fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "device/device.h"
 #include "device/memory_account.h"
@@ -16,22 +17,31 @@
 
 namespace tutti::device::gpu {
 
-// What the backend has open for such memory: a part of the files that this process may have, and of one Space no more
-// than half of that. Thread-safe.
+// What the backend has open for such memory, and for what outlives an executor: for each of these a part of the files
+// that this process may have, and of one Space no more than half of that. Thread-safe.
 class DescriptorPlace {
  public:
+  enum class Use : uint8_t { kShared, kHeld };
+  using OfSpace = std::shared_ptr<std::atomic<uint32_t>>;  // for one use
+
+  DescriptorPlace() = default;
   // Holds nothing where there is no room.
-  explicit DescriptorPlace(std::shared_ptr<std::atomic<uint32_t>> of_space);
+  DescriptorPlace(Use use, OfSpace of_space);
   DescriptorPlace(DescriptorPlace&& other) noexcept = default;
-  DescriptorPlace& operator=(DescriptorPlace&&) = delete;
+  DescriptorPlace& operator=(DescriptorPlace&& other) noexcept {
+    std::swap(use_, other.use_);
+    std::swap(of_space_, other.of_space_);
+    return *this;
+  }
   ~DescriptorPlace();
   explicit operator bool() const { return of_space_ != nullptr; }
 
-  // Of so many files.
+  // Of so many files, for all uses.
   static uint64_t MostOfAll(uint64_t files);
 
  private:
-  std::shared_ptr<std::atomic<uint32_t>> of_space_;
+  Use use_ = Use::kShared;
+  OfSpace of_space_;
 };
 
 class SharedSlab final : public SharedMemory {
@@ -42,7 +52,7 @@ class SharedSlab final : public SharedMemory {
     // Called, without waiting for anything, when nobody holds memory that its Space has released; null once it has
     // ended.
     std::function<void(uint64_t bytes)> gone;
-    std::shared_ptr<std::atomic<uint32_t>> descriptors = std::make_shared<std::atomic<uint32_t>>(0);
+    DescriptorPlace::OfSpace descriptors = std::make_shared<std::atomic<uint32_t>>(0);
   };
 
   // `counted`: of the slab's bytes, what counts.

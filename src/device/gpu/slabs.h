@@ -1,14 +1,20 @@
 // The device part of a window: memory that the executor maps by slabs. Small allocations are cut from slabs of the
 // least size, larger ones have slabs of their own, which go back to the driver when they are freed.
 //
-// A slab with one allocation can be shared (device/gpu/shared_slab.h): that outlives the executor. A client's first few
-// small allocations have slabs of their own, too, as long as that costs little.
+// A slab with one allocation can be shared (device/gpu/shared_slab.h). A client's first few small allocations have
+// slabs of their own, too, as long as that costs little.
+//
+// Descriptors of slabs are held here, as far as this process may have so many: they are what keeps memory and its
+// content when an executor ends, and another one maps them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "device/common/window_allocator.h"
@@ -36,12 +42,25 @@ class Slabs {
   Result<os::StrangersFd> Export(uint64_t address);
   // From now on a new executor shows that memory there, not new one.
   void Share(uint64_t address, const std::shared_ptr<SharedSlab>& memory) { slabs_.at(address).shared = memory; }
-  // Maps memory in a new executor where the last one had slabs: what is shared, and new memory of zeros.
-  Status AttachTo(ExecutorLink& executor);
+  // Maps memory in a new executor where the last one had slabs: all of it as it was, or what is shared, and else new
+  // memory of zeros.
+  Status AttachTo(ExecutorLink& executor, bool as_it_was);
+  // No descriptor is held any more.
+  void LetGo();
+  // Whether there is a descriptor of each. Thread-safe.
+  bool all_held() const { return not_held_.load(std::memory_order_relaxed) == 0; }
+  // Of what is held for the Space.
+  const DescriptorPlace::OfSpace& held_of_space() const { return held_of_space_; }
 
  private:
+  using FileNumber = std::pair<uint64_t, uint64_t>;
+  struct Held {
+    os::Fd file;  // closing it waits for nobody (device/gpu/lent_file.h)
+    DescriptorPlace place;
+  };
   struct Slab {
     uint64_t bytes = 0;
+    Held held;
     std::weak_ptr<SharedSlab> shared;
     std::optional<WindowAllocator> cut;  // into small allocations
     uint32_t allocations = 0;  // of these
@@ -49,6 +68,12 @@ class Slabs {
     uint64_t clean = 0;  // from here on it has never been handed out
   };
   Result<std::map<uint64_t, Slab>::iterator> Map(uint64_t bytes, uint64_t alignment, bool shareable);
+  // New memory, of which a descriptor is held if there is room for one. `ask` asks the executor.
+  template <typename Ask>
+  Status Make(uint64_t address, uint64_t bytes, bool shareable, Held* held, Ask ask);
+  // It is held, if it can be what it is said to be.
+  Status Hold(Held* held, os::StrangersFd file, uint64_t bytes);
+  void Drop(Held* held);
   void Unmap(std::map<uint64_t, Slab>::iterator slab);
   Status Clear(uint64_t address, uint64_t bytes);
 
@@ -56,6 +81,9 @@ class Slabs {
   WindowAllocator addresses_;
   std::map<uint64_t, Slab> slabs_;  // by address
   uint32_t for_small_ = 0;  // of these
+  std::set<FileNumber> files_;  // that are held, of memory files
+  std::atomic<uint32_t> not_held_{0};  // slabs
+  const DescriptorPlace::OfSpace held_of_space_ = std::make_shared<std::atomic<uint32_t>>(0);
 };
 
 }  // namespace tutti::device::gpu

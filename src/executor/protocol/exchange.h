@@ -16,7 +16,7 @@
 namespace tutti::executor {
 
 struct alignas(64) LedgerStream {
-  std::atomic<uint64_t> issued;  // the last sequence number that the driver has been given
+  std::atomic<uint64_t> issued;  // the last sequence number that the driver may have been given: written before it is
   std::atomic<uint64_t> done;  // the last one that is done
 };
 
@@ -39,6 +39,7 @@ struct Exchange {
   alignas(64) std::atomic<uint64_t> head;  // bytes ever taken
   std::atomic<uint32_t> executor_sleeps;
   alignas(64) std::atomic<int32_t> failure;  // a CUresult: nothing more is done
+  std::atomic<uint32_t> context_lost;  // 1: it is that of the context, and so of all places; written before
   char failure_text[kFailureTextBytes];  // written before
   LedgerStream streams[kMostStreams];
   TextRing printed;  // printf

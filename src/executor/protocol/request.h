@@ -32,7 +32,7 @@ inline constexpr size_t kPlaceFiles = 4;
 enum class RequestKind : uint32_t {
   kOpenWindow = 1,  // fd: the memory file of the host part
   kAttachHost = 2,  // makes a range of the host part memory of the device
-  kMapSlab = 3,  // new memory of zeros at addresses of the device part
+  kMapSlab = 3,  // new memory of zeros at addresses of the device part; with kHandOut: fd of the answer: its memory
   kUnmapSlab = 4,  // or what kMapMemory has mapped
   kClear = 5,  // zeros a range
   kLoadModule = 6,  // fd: the image; fd of the answer: its description (module/module_info.h)
@@ -49,12 +49,21 @@ enum class RequestKind : uint32_t {
 
 // Whether an answer to it comes with a file. No other message of an executor does.
 constexpr bool IsAnsweredWithFile(RequestKind kind) {
-  return kind == RequestKind::kLoadModule || kind == RequestKind::kExportSlab;
+  return kind == RequestKind::kLoadModule || kind == RequestKind::kMapSlab || kind == RequestKind::kExportSlab;
 }
 
 enum RequestFlags : uint32_t {
   kShareable = 1u << 0,  // kMapSlab: it may be exported
   kReadOnly = 1u << 1,  // kMapMemory, kSetAccess: kernels may not write it there
+  kHandOut = 1u << 2,  // kMapSlab, with kShareable: the answer comes with it, if the driver exports it
+};
+
+// What kernels may leave in the context by a module's code, and another context does not have (Answer::value).
+enum ModuleState : uint64_t {
+  kKeepsVariables = 1u << 0,  // variables that kernels may write
+  kKeepsHeap = 1u << 1,  // it allocates memory in kernels
+  kTakesFunctions = 1u << 2,  // addresses of functions may lie in memory
+  kUnknownCode = 1u << 3,  // it is machine code without a text
 };
 
 // Fields that a kind does not name are 0.
@@ -74,7 +83,9 @@ struct Request {
 struct Answer {
   int32_t status = 0;  // a CUresult
   std::string text;  // why not; or a module's log
-  uint64_t value = 0;  // kOpenWindow: the window's base; kFindAddresses: the first; kOccupancy: blocks; kReadWord: it
+  // kOpenWindow: the window's base; kFindAddresses: the first; kOccupancy: blocks; kReadWord: it; kLoadModule:
+  // ModuleState
+  uint64_t value = 0;
 };
 
 std::vector<uint8_t> Serialize(const Request& request);

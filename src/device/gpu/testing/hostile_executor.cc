@@ -6,6 +6,8 @@
 //   two       two memory files in place of one
 //   behind    what was asked for, and a pipe behind it
 //   device    a file of a device that is not the driver's
+//   small     memory that is smaller than what was asked for
+//   twice     the same memory each time
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -49,6 +51,11 @@ void DoAnswer(int socket, const std::string& how, const Request& request) {
   std::vector<os::Fd> files;
   if (with_file && how == "pipe") files.push_back(PipeEnd());
   if (with_file && how == "device") files.emplace_back(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (request.kind == RequestKind::kMapSlab && how == "small") files.push_back(asked_for());
+  if (request.kind == RequestKind::kMapSlab && how == "twice") {
+    static const os::Fd memory = std::move(*os::CreateMemory("tutti-hostile", request.bytes));
+    files.emplace_back(fcntl(memory.get(), F_DUPFD_CLOEXEC, 0));
+  }
   if (with_file && (how == "two" || how == "behind")) files.push_back(asked_for());
   if (with_file && how == "two") files.push_back(asked_for());
   if (request.kind == RequestKind::kSetLimit && how == "unasked") files.push_back(PipeEnd());

@@ -1,0 +1,212 @@
+// What becomes of a client whose executor ends: killed, or with the context that another client has lost.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <string>
+#include <vector>
+
+#include "cuda/result.h"
+#include "device/gpu/slabs.h"
+#include "device/gpu/testing/gpu_fixture.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+using cts::Client;
+
+class GpuRecovery : public GpuFixture {
+ protected:
+  // In which a client has a value, that it may find again.
+  struct Kept {
+    uint64_t address = 0, counter = 0;
+    std::vector<uint8_t> bytes;
+    uint32_t add = 0;
+  };
+  static Kept Keep(Client& client) {
+    Kept kept{.address = client.Allocate(3 * kMebibyte),
+              .counter = client.Allocate(sizeof(uint64_t)),
+              .bytes = std::vector<uint8_t>(3 * kMebibyte, 0x5a),
+              .add = client.Kernel(cts::kAdd)};
+    client.Write(kept.address, kept.bytes);
+    client.Launch(1, kept.add, 1, 1, {kept.counter, 7, 0, 0});
+    EXPECT_TRUE(client.Synchronize(1));
+    return kept;
+  }
+  // With the kernel that was loaded before.
+  static void ExpectKept(Client& client, const Kept& kept) {
+    EXPECT_EQ(client.Read(kept.address, kept.bytes.size()), kept.bytes);
+    client.Launch(1, kept.add, 1, 1, {kept.counter, 1, 0, 0});
+    EXPECT_TRUE(client.Synchronize(1));
+    EXPECT_EQ(client.ReadValue<uint64_t>(kept.counter), 8u);
+    EXPECT_TRUE(client.sink().faults().empty()) << client.sink().faults()[0].report;
+  }
+  void KillExecutor() {
+    const pid_t executor = Executors().front();
+    kill(executor, SIGKILL);
+    EXPECT_TRUE(Becomes([&] { return Executors().empty() || Executors().front() != executor; }));
+  }
+  static void ExpectFault(Client& client, const std::string& says) {
+    ASSERT_TRUE(client.sink().WaitFaults(1));
+    EXPECT_NE(client.sink().faults()[0].report.find(says), std::string::npos) << client.sink().faults()[0].report;
+  }
+  static Status CopyInStream(Client& client, uint32_t stream, uint64_t to, uint64_t from, uint64_t bytes) {
+    return client.space().Copy(stream, client.next_ticket(),
+                               {.destination = to, .source = from, .row_bytes = bytes, .rows = 1, .planes = 1});
+  }
+  static size_t OpenFiles() {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return static_cast<size_t>(std::distance(begin(files), end(files)));
+  }
+};
+
+TEST_F(GpuRecovery, AnIdleClientGoesOnWhenItsExecutorIsKilled) {
+  Start({});
+  const auto client = Serve();
+  const Kept kept = Keep(*client);
+  KillExecutor();
+  ExpectKept(*client, kept);
+  EXPECT_TRUE(client->Computes()) << "with a module that it loads now";
+  EXPECT_TRUE(client->space().Free(kept.address));
+}
+
+TEST_F(GpuRecovery, ANeighbourGoesOnWhenAKernelFaults) {
+  Start({.isolation = Isolation::kShared});
+  const auto one = Serve("a"), two = Serve("a"), three = Serve("a");
+  const Kept kept = Keep(*two);
+  TouchNothing(*one);
+  ASSERT_TRUE(one->sink().WaitFaults(1));
+  ExpectKept(*two, kept);
+  EXPECT_TRUE(three->Computes());
+  EXPECT_TRUE(BecomeExecutors(2)) << "both in one, and the next one";
+  one->space().Reset(0);
+  EXPECT_TRUE(one->Computes());
+  EXPECT_TRUE(BecomeExecutors(2));
+}
+
+TEST_F(GpuRecovery, WhatWasNotBegunRunsOnceAndInItsOrder) {
+  Start({});
+  const auto client = Serve();
+  const Kept kept = Keep(*client);
+  const uint64_t seen = client->Allocate(sizeof(uint64_t));
+  client->CreateStream(2);
+  StopProcess(Executors().front());
+  constexpr uint64_t kLaunches = 100;
+  for (uint64_t i = 0; i < kLaunches; ++i) client->Launch(1, kept.add, 1, 1, {kept.counter, 1, 0, 0});
+  const uint64_t behind = client->Mark(1);
+  client->Launch(1, kept.add, 1, 1, {kept.counter, 1000, 0, 0});
+  ASSERT_TRUE(client->space().Wait(2, client->next_ticket(), 1, behind));
+  ASSERT_TRUE(CopyInStream(*client, 2, seen, kept.counter, sizeof(uint64_t)));
+  KillExecutor();
+  EXPECT_TRUE(client->Synchronize(2));
+  EXPECT_TRUE(client->Synchronize(1));
+  EXPECT_GE(client->ReadValue<uint64_t>(seen), 7 + kLaunches);
+  EXPECT_EQ(client->ReadValue<uint64_t>(kept.counter), 7 + kLaunches + 1000);
+  EXPECT_TRUE(client->sink().faults().empty());
+}
+
+// A driver ends its process in each second copy.
+TEST_F(GpuRecovery, ACopyThatWasUnderWayIsDoneAgain) {
+  Start({.plan = "cuMemcpyAsync=exit:3@2"});
+  const auto client = Serve();
+  const uint64_t from = client->Allocate(kMebibyte), to = client->Allocate(kMebibyte);
+  client->Write(from, std::vector<uint8_t>(kMebibyte, 3));
+  ASSERT_TRUE(CopyInStream(*client, 1, to, from, kMebibyte));
+  EXPECT_TRUE(client->Synchronize(1));
+  EXPECT_TRUE(client->sink().faults().empty());
+  EXPECT_EQ(client->Read(to, kMebibyte), std::vector<uint8_t>(kMebibyte, 3));
+}
+
+TEST_F(GpuRecovery, ACopyOntoItselfIsNotDoneAgain) {
+  Start({.plan = "cuMemcpyAsync=exit:3@2"});
+  const auto client = Serve();
+  const uint64_t at = client->Allocate(kMebibyte);
+  client->Write(at, std::vector<uint8_t>(kMebibyte, 3));
+  ASSERT_TRUE(CopyInStream(*client, 1, at, at + 256, kMebibyte / 2));
+  ExpectFault(*client, "a copy or fill was under way that writes what is read for it");
+}
+
+TEST_F(GpuRecovery, AnAllocationThatItsExecutorDoesNotLiveToAnswerIsMadeInTheNext) {
+  Start({});
+  const auto client = Serve();
+  StopProcess(Executors().front());
+  Result<uint64_t> address = Fail("");
+  std::thread waits([&] { address = client->space().Allocate(0, wire::MemoryKind::kDevice, 4 * kMebibyte, 0); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // either way it is to succeed
+  KillExecutor();
+  waits.join();
+  ASSERT_TRUE(address) << address.error().text;
+  EXPECT_EQ(client->Read(*address, 64), std::vector<uint8_t>(64));
+  EXPECT_TRUE(client->sink().faults().empty());
+}
+
+TEST_F(GpuRecovery, AClientWithVariablesThatMayBeWrittenIsTold) {
+  Start({});
+  const auto client = Serve();
+  client->Kernel(cts::kVariables);
+  KillExecutor();
+  EXPECT_TRUE(client->Computes()) << "nothing was launched: they are as they were";
+  EXPECT_TRUE(client->sink().faults().empty());
+  KillExecutor();
+  ExpectFault(*client, "its kernels may have written variables of a module");
+}
+
+TEST_F(GpuRecovery, AClientWhoseMemoryHasNoDescriptorsIsTold) {
+  Start({});
+  rlimit files{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlimit few{.rlim_cur = 256, .rlim_max = files.rlim_max};  // of which a Space has 16 for its memory
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto client = Serve();
+  std::vector<uint64_t> more;
+  for (int i = 0; i < 18; ++i) more.push_back(client->Allocate(kSlabBytes));
+  const auto shared = client->space().Share(more.back(), Space::AtEnd::kKept);
+  EXPECT_TRUE(shared) << shared.error().text;
+  ASSERT_TRUE(client->space().Free(more[0]));
+  for (int i = 1; i < 4; ++i) ASSERT_TRUE(client->space().Free(more[static_cast<size_t>(i)]));
+  KillExecutor();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+  ExpectFault(*client, "RLIMIT_NOFILE");
+}
+
+TEST_F(GpuRecovery, AStormOfKillsLeavesNothingBehind) {
+  Start({});
+  const auto client = Serve();
+  const Kept kept = Keep(*client);
+  ASSERT_TRUE(BecomeExecutors(2));
+  const uint64_t memory = used();
+  const size_t files = OpenFiles();
+  constexpr int kRounds = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    KillExecutor();
+    client->Launch(1, kept.add, 1, 1, {kept.counter, 1, 0, 0});
+    ASSERT_TRUE(client->Synchronize(1));
+  }
+  EXPECT_EQ(client->ReadValue<uint64_t>(kept.counter), 7u + kRounds);
+  ASSERT_TRUE(BecomeExecutors(2));
+  EXPECT_TRUE(Becomes([&] { return OpenFiles() == files; })) << OpenFiles() << " of " << files;
+  EXPECT_EQ(used(), memory);
+  EXPECT_TRUE(client->sink().faults().empty());
+}
+
+TEST_F(GpuRecovery, AResetAfterItsExecutorHasEndedIsOfTheNext) {
+  Start({});
+  const auto client = Serve();
+  kill(Executors().front(), SIGKILL);
+  client->space().Reset(0);
+  EXPECT_TRUE(client->Computes());
+}
+
+TEST_F(GpuRecovery, AClientMayEndWhileItGoesOnElsewhere) {
+  Start({});
+  auto client = Serve();
+  for (int i = 0; i < 3; ++i) {
+    kill(Executors().front(), SIGKILL);
+    client.reset();
+    EXPECT_EQ(used(), 0u);
+    client = Serve();
+  }
+}
+
+}  // namespace
+}  // namespace tutti::device::gpu

@@ -1,0 +1,164 @@
+// How a client goes on when its executor ends: killed, with its driver, or as the context is lost that it shares with
+// others, one of which has done that.
+//
+// Memory outlives the executor, since the server holds descriptors of it, and so do the records that are not known to
+// be done. Another executor maps the memory at the same addresses, loads the same modules, and is given those records,
+// unless one may be torn that must not be done twice (device/gpu/torn_records.h), or something was left in the context
+// that is not in the window (GpuModules::WhyBound). Then the client has the error, as has everybody whose kernel may
+// have lost the context: a driver does not say whose it was.
+//
+// Memory is mapped only when what ran in the last executor has ended with it: until then it may still be written.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "cuda/result.h"
+#include "device/gpu/gpu_space.h"
+#include "device/gpu/pilot.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+// Executors that end one behind the other, before anything is done in one of them and before it is this old.
+constexpr uint32_t kMostInVain = 8;
+constexpr uint64_t kOldNs = 10'000'000'000;
+
+// Others that have places in an executor with a lost context leave it as soon as they see that.
+constexpr int kOthersLeaveMs = 200;
+constexpr int kEndPatienceMs = 1'000;
+
+}  // namespace
+
+void GpuSpace::NoteEnd(const Error& why, bool context_is_lost) {
+  const bool is_own = !context_is_lost && executor_->Failure();  // a record of its own that the driver refuses
+  if (is_own || muted_ || error_ != 0 || executor_->has_lied() || !current_.Is(executor_.get())) {
+    (void)TakeTexts();
+    return LoseExecutor(why);
+  }
+  if (context_is_lost) executor_->executor()->TakeNoMore();
+  if (!TakeLastMarks()) {
+    return LoseExecutor(
+        {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
+  }
+  const std::vector<LeftRecord> left = WhatIsLeft();
+  if (const auto error = WhyNotElsewhere(why, context_is_lost, left)) return LoseExecutor(*error);
+  BeginAgain(left);
+  aside_.Post([this, last = current_.Leave(), why, again = left.size()] { GoOnElsewhere(last, why, again); });
+}
+
+bool GpuSpace::TakeLastMarks() {
+  const size_t streams = lent_.all().size();
+  for (size_t i = 0; i < streams; ++i) {
+    LentStreams::Lent& lent = *lent_.all()[i];
+    const auto done = executor_->Done(lent.number, lent.given);
+    if (!done) return false;
+    lent.done = *done;
+  }
+  if (!TakeTexts()) return false;
+  lent_.DeduceWhatIsDone();
+  for (size_t i = 0; i < streams; ++i) {
+    LentStreams::Lent& lent = *lent_.all()[i];
+    while (Operation* const operation = lent_.TakeDone(lent, lent.done)) {
+      replaced_in_vain_ = 0;
+      engine_.TaskDone(operation);
+    }
+  }
+  return true;
+}
+
+std::vector<LeftRecord> GpuSpace::WhatIsLeft() const {
+  std::vector<LeftRecord> left;
+  for (const auto& lent : lent_.all()) {
+    const uint64_t begun = executor_->MayHaveBegun(lent->number, lent->done, lent->given);
+    for (const LentStreams::Given& given : lent->unfinished) {
+      left.push_back({.operation = given.operation,
+                      .may_have_begun = given.sequence <= begun,
+                      .others_went_on = lent_.OthersWentOn(*lent, given),
+                      .order = given.order});
+    }
+  }
+  std::ranges::sort(left, {}, &LeftRecord::order);
+  return left;
+}
+
+// Nothing: it can go on in another one.
+std::optional<Error> GpuSpace::WhyNotElsewhere(const Error& why, bool context_is_lost,
+                                               std::span<const LeftRecord> left) const {
+  const auto torn = FindTorn(left);
+  if (torn && torn->by_kernel && context_is_lost)
+    return Error{.code = why.code, .text = why.text + "; " + torn->why + ", so it may have been its own"};
+  std::optional<std::string> reason = torn ? std::optional(torn->why) : modules_.WhyBound();
+  if (!reason && !memory_->outlives_executors())
+    reason = "no more descriptors could be held of its memory (RLIMIT_NOFILE)";
+  if (!reason && replaced_in_vain_ >= kMostInVain && NowNs() - replaced_ns_ < kOldNs)
+    reason = fmt::format("{} executors have ended one behind the other", kMostInVain);
+  if (!reason) return std::nullopt;
+  if (context_is_lost) {
+    return Error{
+        .code = cuda::CUDA_ERROR_LAUNCH_FAILED,
+        .text = fmt::format("another program has lost the context that they share ({}), and this one cannot go "
+                            "on in another: {}",
+                            why.text, *reason)};
+  }
+  return Error{.code = why.code,
+               .text = fmt::format("{}, and the program cannot go on in another one: {}", why.text, *reason)};
+}
+
+// What is left is given again, in the order that it had, as soon as there is an executor.
+void GpuSpace::BeginAgain(std::span<const LeftRecord> left) {
+  if (NowNs() - replaced_ns_ >= kOldNs) replaced_in_vain_ = 0;
+  ++replaced_in_vain_;
+  replaced_ns_ = NowNs();
+  executor_ = nullptr;
+  dispatch_ = executor::DispatchWriter();
+  lent_ = NoStreams();
+  held_back_ = ahead_ = computing_ = without_progress_ns_ = 0;
+  vain_wakes_ = 0;
+  computes_.store(false, std::memory_order_relaxed);
+  gate_.NoteLoss();
+  for (const LeftRecord& record : left) {
+    Operation* const operation = record.operation;
+    if (operation->kind == Operation::Kind::kWait)
+      JoinTo(operation, operation->other_stream);
+    else
+      Start(operation);
+    // An event was recorded behind it: others wait for no more than that.
+    for (const Operation* next = operation->next; next != nullptr && next != operation->stream->at && !next->issued;
+         next = next->next) {
+      if (next->kind != Operation::Kind::kEvent) continue;
+      NotePoint(*operation->stream);
+      break;
+    }
+  }
+}
+
+Status GpuSpace::HandOver(ExecutorLink& executor, Takes takes) {
+  if (takes == Takes::kNothing) return {};
+  TUTTI_TRY(memory_->AttachTo(executor, takes == Takes::kAll));
+  if (takes == Takes::kWhatStays) return {};
+  for (const auto& [limit, bytes] : set_limits_)
+    TUTTI_TRY(executor.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit}));
+  return modules_.LoadInto(executor);
+}
+
+// On the thread for what waits.
+void GpuSpace::GoOnElsewhere(const PlaceEnd& last, const Error& why, size_t again) {
+  const uint64_t begin_ns = NowNs();
+  if (!last.Await(kOthersLeaveMs)) last.EndExecutor();
+  Status gone;
+  if (!last.Await(kEndPatienceMs)) gone = Fail(why.code, "it does not come to its end");
+  if (gone && !current_.AwaitClosed(kEndPatienceMs)) gone = Fail(why.code, "what it has sent cannot be closed");
+  current_.ForgetWhatIsOver();
+  if (gone) AcquireExecutor(Takes::kAll);
+  std::unique_lock lock(mutex_);
+  if (!gone) LoseExecutor({.code = why.code, .text = why.text + "; " + gone.error().text});
+  const bool goes_on = executor_ != nullptr;
+  UnlockAndRunDeferred(&lock);
+  constexpr uint64_t kNsPerMs = 1'000'000;
+  if (goes_on)
+    log::Info("A program goes on in another executor after {} ms, with {} records given again: {}",
+              (NowNs() - begin_ns) / kNsPerMs, again, why.text);
+}
+
+}  // namespace tutti::device::gpu
