@@ -78,15 +78,16 @@ class Program {
     counter_ = Must(space_->Allocate(0, wire::MemoryKind::kDevice, sizeof(uint64_t), 0));
     seen_ = Must(space_->Allocate(0, wire::MemoryKind::kHost, sizeof(uint64_t), 0));
     const uint32_t block[3] = {1, 1, 1};
-    const uint32_t module = Must(
-        space_->LoadModule(0, {reinterpret_cast<const uint8_t*>(kAddOne.data()), kAddOne.size()})).id;
+    const uint32_t module =
+        Must(space_->LoadModule(0, {reinterpret_cast<const uint8_t*>(kAddOne.data()), kAddOne.size()})).id;
     kernel_ = Must(space_->Prepare(module, 0, block)).id;
   }
   void NextResult() {
     const uint8_t* const argument = reinterpret_cast<const uint8_t*>(&counter_);
     (void)space_->Launch(kStream, ++ticket_, {.kernel = kernel_, .arguments = {argument, sizeof counter_}});
+    constexpr uint64_t kBytes = sizeof(uint64_t);
     (void)space_->Copy(kStream, ++ticket_,
-                       {.destination = seen_, .source = counter_, .row_bytes = sizeof counter_, .rows = 1, .planes = 1});
+                       {.destination = seen_, .source = counter_, .row_bytes = kBytes, .rows = 1, .planes = 1});
     sink_.Await(ticket_);
     const uint64_t seen = *reinterpret_cast<const uint64_t*>(space_->Reached(seen_, sizeof(uint64_t)));
     if (seen != ++expected_) GiveUp("a wrong result: " + std::to_string(seen));
@@ -162,8 +163,8 @@ int main(int argc, char** argv) {
       next.push_back(Ms(begin_ns));
     }
     const bench::Statistics recovery = bench::Summarize(next), start = bench::Summarize(first);
-    report.Add({one.name, recovery.median, "ms", start.median, "first result of a program", recovery.median / start.median,
-                recovery.spread});
+    const double ratio = recovery.median / start.median;
+    report.Add({one.name, recovery.median, "ms", start.median, "first result of a program", ratio, recovery.spread});
   }
   return report.Finish(out);
 }
