@@ -87,8 +87,9 @@ Status Submitter::Execute(std::span<const uint8_t> record) {
   if (head.kind == DispatchKind::kPoint && stream.handle != nullptr) return PutMark(stream);
   if (stream.handle == nullptr || head.sequence != stream.issued + 1)
     return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("record {} of stream {}", head.sequence, head.stream));
-  // First: where this process is killed in the call, the server must know that it may have begun.
-  exchange_->streams[head.stream].issued.store(head.sequence, std::memory_order_seq_cst);
+  // First: where this process is killed in the call, the server must know that it may have begun. It reads that when
+  // the process has ended.
+  exchange_->streams[head.stream].issued.store(head.sequence, std::memory_order_release);
   switch (head.kind) {
     case DispatchKind::kLaunch: {
       TUTTI_ASSIGN(const auto launch, BodyOf<LaunchDispatch>(rest));

@@ -87,6 +87,11 @@ void CurrentExecutor::Expect(std::shared_ptr<ExecutorLink> executor) {
   if (lost_) LoseLocked(*lost_);
 }
 
+void CurrentExecutor::ExpectNone() {
+  std::lock_guard lock(mutex_);
+  End(&expected_);
+}
+
 void CurrentExecutor::Arrive() {
   {
     std::lock_guard lock(mutex_);
@@ -140,7 +145,7 @@ std::vector<PlaceEnd> CurrentExecutor::AwaitEnd(int patience_ms) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     return end.Await(std::max(static_cast<int>(left.count()), 0));
   });
-  for (const PlaceEnd& end : ending) end.TakeNoMore();
+  for (const PlaceEnd& end : ending) end.HaveOthersLeave();
   std::lock_guard lock(mutex_);
   std::erase_if(left_, [](const PlaceEnd& end) { return end.IsOver(); });
   left_.insert(left_.end(), ending.begin(), ending.end());

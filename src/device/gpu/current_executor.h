@@ -2,6 +2,7 @@
 // Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -51,11 +52,14 @@ class CurrentExecutor {
 
   // It is being made ready: nobody asks it here yet, and Lose has it killed. One that was expected before is killed.
   void Expect(std::shared_ptr<ExecutorLink> executor);
+  void ExpectNone();
   // The one that was expected has come, and the one before it, if it is there, is left.
   void Arrive();
 
-  // While it is held, nobody is within WithOne.
-  std::unique_lock<std::shared_mutex> Replacing() { return std::unique_lock(use_); }
+  // While it is held, nobody is within WithOne. The second may come without it: a driver may take long to answer.
+  using Replacement = std::unique_lock<std::shared_timed_mutex>;
+  Replacement Replacing() { return Replacement(use_); }
+  Replacement ReplacingWithin(std::chrono::nanoseconds patience) { return {use_, patience}; }
   // It has ended, and another one is to come that has what it had. Until then whoever asks fails. The end of what it
   // had.
   PlaceEnd Leave();
@@ -92,7 +96,7 @@ class CurrentExecutor {
 
   Sink* const sink_;
   const std::shared_ptr<Closing> closing_ = std::make_shared<Closing>();
-  std::shared_mutex use_;  // taken before all others
+  std::shared_timed_mutex use_;  // taken before all others
   std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<ExecutorLink> expected_, executor_;

@@ -116,6 +116,11 @@ void ExecutorProcess::TakeNoMore() {
   takes_clients_ = false;
 }
 
+void ExecutorProcess::HaveClientsLeave() {
+  TakeNoMore();
+  is_to_be_left_.store(true, std::memory_order_relaxed);
+}
+
 void ExecutorProcess::End() {
   std::lock_guard lock(mutex_);
   Kill();
@@ -168,8 +173,8 @@ void PlaceEnd::EndExecutor() const {
   if (const auto of = of_.lock()) of->End();
 }
 
-void PlaceEnd::TakeNoMore() const {
-  if (const auto of = of_.lock()) of->TakeNoMore();
+void PlaceEnd::HaveOthersLeave() const {
+  if (const auto of = of_.lock()) of->HaveClientsLeave();
 }
 
 }  // namespace tutti::device::gpu

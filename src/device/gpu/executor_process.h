@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -44,6 +45,9 @@ class ExecutorProcess {
   void Leave();
   // It takes no more clients: one that has gone is in the way of others.
   void TakeNoMore();
+  // And those that it has are to go elsewhere, as soon as they can: then it ends.
+  void HaveClientsLeave();
+  bool is_to_be_left() const { return is_to_be_left_.load(std::memory_order_relaxed); }
   bool takes_clients() const;
   // Whatever clients it still has.
   void End();
@@ -82,6 +86,7 @@ class ExecutorProcess {
   os::Fd lifeline_;  // none: it has been killed
   uint32_t clients_ = 0;
   bool takes_clients_ = true;
+  std::atomic<bool> is_to_be_left_{false};
 };
 
 // The end of a client's place: until then memory that it had, and its addresses in that executor, are in use.
@@ -93,8 +98,8 @@ class PlaceEnd {
   bool IsOver() const;
   // False: it is not over in time.
   bool Await(int timeout_ms) const;
-  // Not for others, as long as it is not over.
-  void TakeNoMore() const;
+  // Not for others, as long as it is not over: those that are there leave it, if they can.
+  void HaveOthersLeave() const;
   // With all that others have there.
   void EndExecutor() const;
 

@@ -184,10 +184,11 @@ TEST_F(GpuShared, ATimeLimitEndsOneAlone) {
   EXPECT_TRUE(two->sink().faults().empty());
 }
 
-// What it has stays in use until the others have gone, too: no driver takes a kernel off the GPU.
+// What it has stays in use until the others have gone, too, if they cannot leave: no driver takes a kernel off the GPU.
 TEST_F(GpuShared, AKernelWithoutEndOfOneThatHasGoneEndsWithItsExecutor) {
   Start(8);
   auto endless = Serve("a"), two = Serve("a");
+  Bind(*two);
   Spin(*endless);
   const uint64_t of_one = endless->sink().memory_used(0);
   endless.reset();
@@ -204,6 +205,7 @@ TEST_F(GpuShared, AKernelWithoutEndOfOneThatHasGoneEndsWithItsExecutor) {
 TEST_F(GpuShared, WhatAPartyLeavesIsOfItsPartOfThePlaces) {
   Start(8, nullptr, 4);
   auto endless = Serve("a", "user 1"), two = Serve("a", "user 1");
+  Bind(*two);
   Spin(*endless);
   endless.reset();
   cts::RecordingSink sink;
@@ -220,6 +222,7 @@ TEST_F(GpuShared, WhatAPartyLeavesIsOfItsPartOfThePlaces) {
 TEST_F(GpuShared, AKernelWithoutEndOfOneThatWasResetOutlivesItsClient) {
   Start(8);
   auto endless = Serve("a"), two = Serve("a");
+  Bind(*two);
   Spin(*endless);
   endless->space().SetLimits({.kernel_ns = 20'000'000});
   ASSERT_TRUE(endless->sink().WaitFaults(1));

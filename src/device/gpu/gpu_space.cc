@@ -109,10 +109,18 @@ void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
 
 // On a thread that may wait.
 void GpuSpace::AcquireExecutor(Takes takes) {
-  auto taken =
-      executors_->Take(&held_->window, [this](const auto& executor) { current_.Expect(executor); }, gone_.get_token());
-  const auto replacing = takes == Takes::kNothing ? std::unique_lock<std::shared_mutex>() : current_.Replacing();
-  const Status attached = !taken ? std::unexpected(taken.error()) : HandOver(**taken, takes);
+  const auto replacing = takes == Takes::kNothing ? CurrentExecutor::Replacement() : current_.Replacing();
+  Result<std::shared_ptr<ExecutorLink>> taken;
+  Status attached;
+  constexpr int kMostAttempts = 4;  // others may lose it meanwhile
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    taken = executors_->Take(
+        &held_->window, [this](const auto& executor) { current_.Expect(executor); }, gone_.get_token());
+    attached = !taken ? std::unexpected(taken.error()) : HandOver(**taken, takes);
+    if (attached || !taken || (*taken)->has_lied()) break;
+    if ((*taken)->Failure() && (*taken)->FailsForAll()) (*taken)->executor()->TakeNoMore();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   std::unique_lock lock(mutex_);
   if (lost_) return;  // meanwhile, and it with it
   if (attached) {
@@ -328,6 +336,7 @@ bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
   if (sound) {
     found |= GiveWhatIsHeld();
     computes_.store(ComputesNow(), std::memory_order_relaxed);
+    if (leaving_ == Leaving::kDrains) LookWhetherToLeave();
     LookForEndlessKernel();
   } else {
     LoseExecutor({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
@@ -343,7 +352,8 @@ void GpuSpace::LookForEnd() {
 }
 
 void GpuSpace::LookForEndLocked() {
-  if (executor_ == nullptr || (!executor_->HasEnded() && !executor_->Failure())) return;
+  if (executor_ == nullptr) return;
+  if (!executor_->HasEnded() && !executor_->Failure()) return LookWhetherToLeave();
   if (const auto failure = executor_->Failure()) return NoteEnd(*failure, executor_->FailsForAll());
   const std::string words = executor_->executor()->LastWords();
   NoteEnd({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
@@ -392,8 +402,16 @@ void GpuSpace::LoseExecutor(const Error& error) {
   for (const auto& lent : lent_.all()) {
     while (Operation* const operation = lent_.TakeDone(*lent, ~0ull)) engine_.TaskDone(operation);
   }
+  ForgetWhatWasGiven();
+}
+
+void GpuSpace::ForgetWhatWasGiven() {
+  leaving_ = Leaving::kNo;
+  leave_at_ns_ = 0;
+  next_ = nullptr;
   lent_ = NoStreams();
   held_back_ = ahead_ = computing_ = without_progress_ns_ = 0;
+  vain_wakes_ = 0;
   computes_.store(false, std::memory_order_relaxed);
   gate_.NoteLoss();
   dispatch_ = executor::DispatchWriter();
@@ -424,8 +442,10 @@ void GpuSpace::Reset(uint32_t device) {
     if (held_back_ != 0 && gate_.limited())
       LoseExecutor(
           {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's limits hold back what it ends"});
-    if (NowNs() - since_ns > kPatienceNs && lent_.unfinished() != 0)
+    if (NowNs() - since_ns > kPatienceNs && lent_.unfinished() != 0) {
+      if (executor_ != nullptr) executor_->executor()->HaveClientsLeave();
       LoseExecutor({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's kernels do not end"});
+    }
     const bool over = lost_ || lent_.unfinished() == 0;
     lost = lost_;
     if (over && !lost) Recover();

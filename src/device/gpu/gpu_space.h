@@ -161,6 +161,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Status HandOver(ExecutorLink& executor, Takes takes);
   void LookForEndLocked();
   void LoseExecutor(const Error& error);
+  void ForgetWhatWasGiven();
   // The executor has ended, or `context_is_lost`: of a process that fails for all that have a place there. The client
   // goes on with another one, if that is right, else the executor is lost.
   void NoteEnd(const Error& why, bool context_is_lost);
@@ -170,6 +171,14 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   std::optional<Error> WhyNotElsewhere(const Error& why, bool context_is_lost, std::span<const LeftRecord> left) const;
   void BeginAgain(std::span<const LeftRecord> left);
   void GoOnElsewhere(const PlaceEnd& last, const Error& why, size_t again);
+  // An executor that is to end is left for another one, with nothing lost: that is made ready, what the driver has is
+  // awaited, and nothing more is given to it, and then the client has what it has in the other one.
+  enum class Leaving : uint8_t { kNo, kPrepares, kDrains, kMoves };
+  void LookWhetherToLeave();
+  void PrepareToLeave();
+  void MoveOver();
+  void StayForNow();
+  std::optional<std::string> WhyBound() const;
   void Replace();
   void Recover();
   LentStreams NoStreams() const;
@@ -207,6 +216,9 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   bool lost_ = false;  // until Reset
   uint32_t replaced_in_vain_ = 0;  // executors, since something was done, or one has lasted
   uint64_t replaced_ns_ = 0;
+  Leaving leaving_ = Leaving::kNo;
+  std::shared_ptr<ExecutorLink> next_;  // that is ready
+  uint64_t leave_at_ns_ = 0;  // kNo: not before; kDrains: not after
   bool muted_ = false;
   std::stop_source gone_;
 

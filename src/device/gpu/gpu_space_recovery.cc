@@ -43,6 +43,9 @@ void GpuSpace::NoteEnd(const Error& why, bool context_is_lost) {
   }
   const std::vector<LeftRecord> left = WhatIsLeft();
   if (const auto error = WhyNotElsewhere(why, context_is_lost, left)) return LoseExecutor(*error);
+  if (NowNs() - replaced_ns_ >= kOldNs) replaced_in_vain_ = 0;
+  if (!context_is_lost || !left.empty()) ++replaced_in_vain_;  // else it is known to be another's doing
+  replaced_ns_ = NowNs();
   BeginAgain(left);
   aside_.Post([this, last = current_.Leave(), why, again = left.size()] { GoOnElsewhere(last, why, again); });
 }
@@ -88,9 +91,7 @@ std::optional<Error> GpuSpace::WhyNotElsewhere(const Error& why, bool context_is
   const auto torn = FindTorn(left);
   if (torn && torn->by_kernel && context_is_lost)
     return Error{.code = why.code, .text = why.text + "; " + torn->why + ", so it may have been its own"};
-  std::optional<std::string> reason = torn ? std::optional(torn->why) : modules_.WhyBound();
-  if (!reason && !memory_->outlives_executors())
-    reason = "no more descriptors could be held of its memory (RLIMIT_NOFILE)";
+  std::optional<std::string> reason = torn ? std::optional(torn->why) : WhyBound();
   if (!reason && replaced_in_vain_ >= kMostInVain && NowNs() - replaced_ns_ < kOldNs)
     reason = fmt::format("{} executors have ended one behind the other", kMostInVain);
   if (!reason) return std::nullopt;
@@ -105,18 +106,15 @@ std::optional<Error> GpuSpace::WhyNotElsewhere(const Error& why, bool context_is
                .text = fmt::format("{}, and the program cannot go on in another one: {}", why.text, *reason)};
 }
 
+std::optional<std::string> GpuSpace::WhyBound() const {
+  if (!memory_->outlives_executors()) return "no more descriptors could be held of its memory (RLIMIT_NOFILE)";
+  return modules_.WhyBound();
+}
+
 // What is left is given again, in the order that it had, as soon as there is an executor.
 void GpuSpace::BeginAgain(std::span<const LeftRecord> left) {
-  if (NowNs() - replaced_ns_ >= kOldNs) replaced_in_vain_ = 0;
-  ++replaced_in_vain_;
-  replaced_ns_ = NowNs();
   executor_ = nullptr;
-  dispatch_ = executor::DispatchWriter();
-  lent_ = NoStreams();
-  held_back_ = ahead_ = computing_ = without_progress_ns_ = 0;
-  vain_wakes_ = 0;
-  computes_.store(false, std::memory_order_relaxed);
-  gate_.NoteLoss();
+  ForgetWhatWasGiven();
   for (const LeftRecord& record : left) {
     Operation* const operation = record.operation;
     if (operation->kind == Operation::Kind::kWait)

@@ -215,6 +215,7 @@ void GpuSpace::NotePoint(const Stream& stream) {
 // A driver's call waits where a stream of it is full, and the executor with it, which other streams need. So it never
 // has that much.
 bool GpuSpace::MayGive(const LentStreams::Lent& lent, const LentStreams::Held& record) const {
+  if (leaving_ >= Leaving::kDrains) return false;
   if (record.kind == LentStreams::Held::Kind::kPoint) return true;
   const uint64_t ahead = lent.given - lent.done;
   const bool limited = record.kind == LentStreams::Held::Kind::kWork && (record.work->computes || gate_.yields());

@@ -101,6 +101,11 @@ class GpuFixture : public testing::Test {
     client.CreateStream(2);
     client.Launch(2, client.Kernel(cts::kAdd), 1, 1, {word, 1, 0, 0});
   }
+  // To its executor: kernels of it may have written variables.
+  static void Bind(Client& client) {
+    client.Kernel(cts::kVariables);
+    EXPECT_TRUE(client.Computes());
+  }
   // A sticky error of the context.
   static void TouchNothing(Client& client) { client.Launch(1, client.Kernel(cts::kAdd), 1, 1, {16, 1, 0, 0}); }
 

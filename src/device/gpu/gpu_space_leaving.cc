@@ -1,0 +1,103 @@
+// How a client leaves an executor that is to end while it is sound: in a context that several share, one has gone, or
+// was ended, and its kernel runs on, which no driver takes off the GPU. When all others have left, the executor ends.
+//
+// Another executor is made ready first, so that the client notices no more than that it is given nothing while its own
+// kernels end, and its memory is mapped: for a moment in both. A client whose kernels take long, or wait for others
+// that are held back, goes on where it is, and tries again later. One that is bound stays.
+#include "base/log.h"
+#include "cuda/result.h"
+#include "device/gpu/gpu_space.h"
+#include "device/gpu/pilot.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+constexpr uint64_t kMostHoldNs = 200'000'000;  // in which it is given nothing
+constexpr uint64_t kPauseNs = 2'000'000'000;  // between two attempts
+
+}  // namespace
+
+void GpuSpace::LookWhetherToLeave() {
+  const uint64_t now_ns = NowNs();
+  switch (leaving_) {
+    case Leaving::kNo:
+      if (!executor_->executor()->is_to_be_left() || now_ns < leave_at_ns_ || muted_ || error_ != 0) return;
+      if (const auto bound = WhyBound()) {
+        log::Info("A program stays in an executor that is to end: {}", *bound);
+        leave_at_ns_ = kNever;
+        return;
+      }
+      leaving_ = Leaving::kPrepares;
+      aside_.Post([this] { PrepareToLeave(); });
+      return;
+    case Leaving::kDrains:
+      if (ahead_ == 0) {
+        leaving_ = Leaving::kMoves;
+        aside_.Post([this] { MoveOver(); });
+      } else if (now_ns > leave_at_ns_) {
+        StayForNow();
+      }
+      return;
+    case Leaving::kPrepares:
+    case Leaving::kMoves: return;
+  }
+}
+
+// With the lock.
+void GpuSpace::StayForNow() {
+  leaving_ = Leaving::kNo;
+  next_ = nullptr;
+  current_.ExpectNone();
+  leave_at_ns_ = NowNs() + kPauseNs;
+  if (executor_ != nullptr) GiveWhatIsHeld();
+}
+
+void GpuSpace::PrepareToLeave() {
+  auto taken =
+      executors_->Take(&held_->window, [this](const auto& executor) { current_.Expect(executor); }, gone_.get_token());
+  std::unique_lock lock(mutex_);
+  if (leaving_ != Leaving::kPrepares) return;
+  if (taken) {
+    next_ = std::move(*taken);
+    leaving_ = Leaving::kDrains;
+    leave_at_ns_ = NowNs() + kMostHoldNs;
+    LookWhetherToLeave();
+  } else {
+    StayForNow();
+  }
+  UnlockAndRunDeferred(&lock);
+}
+
+void GpuSpace::MoveOver() {
+  const auto replacing = current_.ReplacingWithin(std::chrono::nanoseconds(kMostHoldNs));
+  std::shared_ptr<ExecutorLink> next;
+  {
+    std::unique_lock lock(mutex_);
+    if (leaving_ != Leaving::kMoves) return;
+    if (!replacing) {
+      StayForNow();
+      return UnlockAndRunDeferred(&lock);
+    }
+    next = next_;
+  }
+  const Status attached = HandOver(*next, Takes::kAll);
+  std::unique_lock lock(mutex_);
+  if (leaving_ != Leaving::kMoves) return;  // the last one has ended meanwhile, or the client
+  // What may bind it may have come while it waited for the executor.
+  const auto bound = WhyBound();
+  if (attached && !bound) {
+    BeginAgain(WhatIsLeft());
+    executor_ = std::move(next);
+    dispatch_.Connect(executor_->exchange());
+    current_.Arrive();
+    log::Info("A program has left an executor that is to end for another one");
+  } else {
+    log::Info("A program stays in an executor that is to end: {}", bound ? *bound : attached.error().text);
+    StayForNow();
+    leave_at_ns_ = kNever;
+  }
+  UnlockAndRunDeferred(&lock);
+  pilot_->Look();
+}
+
+}  // namespace tutti::device::gpu
