@@ -13,7 +13,7 @@ using M = ptx::Modifier;
 using O = ptx::Opcode;
 using ptx::OperandKind;
 
-constexpr uint32_t kMostAlignLog2 = 4;
+constexpr uint32_t kMostAlignLog2 = 5;
 
 // Instructions that access no memory, or none at an address that the program computes.
 constexpr O kHarmless[] = {

@@ -33,6 +33,9 @@ constexpr const char* kRecord = R"(	ld.OWN.u64 %rd18, [__tutti_fence+16];
 	st.u32 [%rd18+40], %r10;
 	mov.u32 %r10, %tid.z;
 	st.u32 [%rd18+44], %r10;
+	ld.OWN.u64 %rd19, [__tutti_fence+24];
+	cvt.u32.u64 %r10, %rd19;
+	st.u32 [%rd18+48], %r10;
 	membar.sys;
 	st.volatile.u32 [%rd18], 2;
 LEAVE:
@@ -64,11 +67,49 @@ std::string Table(uint32_t rows) {
       kVariableTable, rows * kTableRowBytes, kTableRowBytes, InRange("%rd1", "%rd9", "%rd10"));
 }
 
+// Goes to LEGAL if all of [%rd1, +%rd2) has memory in the window, by the map. %rd4: from the window's begin; %rd5 and
+// %rd6: the slab that is looked at, and the last one; %r3: the bits that are wanted.
+std::string InWindow() {
+  return fmt::format(R"(	ld.OWN.u64 %rd12, [__tutti_fence+32];
+	ld.OWN.u64 %rd13, [__tutti_fence+40];
+	sub.u64 %rd4, %rd1, %rd12;
+	setp.ge.u64 %p1, %rd4, %rd13;
+	@%p1 bra UNMAPPED;
+	sub.u64 %rd5, %rd13, %rd4;
+	setp.gt.u64 %p1, %rd2, %rd5;
+	@%p1 bra UNMAPPED;
+	setp.eq.u64 %p1, %rd2, 0;
+	@%p1 bra LEGAL;
+	add.u64 %rd6, %rd4, %rd2;
+	sub.u64 %rd6, %rd6, 1;
+	shr.u64 %rd6, %rd6, {0};
+	shr.u64 %rd5, %rd4, {0};
+	ld.OWN.u64 %rd13, [__tutti_fence+48];
+	add.u64 %rd13, %rd13, %rd5;
+	and.b32 %r3, %r1, {1};
+	setp.ne.u32 %p1, %r3, 0;
+	selp.u32 %r3, {2}, {3}, %p1;
+SLAB:
+	ld.volatile.global.u8 %r4, [%rd13];
+	and.b32 %r4, %r4, %r3;
+	setp.ne.u32 %p1, %r4, %r3;
+	@%p1 bra UNMAPPED;
+	setp.ge.u64 %p1, %rd5, %rd6;
+	@%p1 bra LEGAL;
+	add.u64 %rd5, %rd5, 1;
+	add.u64 %rd13, %rd13, 1;
+	bra SLAB;
+UNMAPPED:
+)",
+                     guest::kFenceSlabLog2, kWriteBit, guest::kFenceReadable | guest::kFenceWritable,
+                     uint32_t{guest::kFenceReadable});
+}
+
 std::string Body(const Meanings& meanings) {
   std::string text =
       "\tand.b32 %r2, %r1, 7;\n\tsetp.gt.u32 %p3, %r2, 1;\n\t@%p3 bra OUTSIDE;\n"
       "\tld.OWN.u64 %rd12, [__tutti_fence];\n\tld.OWN.u64 %rd13, [__tutti_fence+8];\n" +
-      InRange("%rd1", "%rd12", "%rd13");
+      InRange("%rd1", "%rd12", "%rd13") + InWindow();
   if (meanings.variables != 0) text += Table(meanings.variables);
   text += "\tsetp.ne.u32 %p3, %r2, 0;\n\t@%p3 bra ILLEGAL;\n";
   if (meanings.shared) {

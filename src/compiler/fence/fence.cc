@@ -1,6 +1,6 @@
 // A fenced module is the original with a check before each access (function_fence.h), and with what the checks share:
 //
-//   * __tutti_fence, constants that the device fills: where the client's window is, and where to write a fault (in
+//   * __tutti_fence, constants that the device fills: where the client's memory is, and where to write a fault (in
 //     global memory where the module's own constants leave no room: nobody may write there either);
 //   * __tutti_variables, a table of the module's own variables: they lie where the driver loaded the module, not in the
 //     window, and their addresses can be computed with;
@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/fence/call_graph.h"
 #include "compiler/fence/check_functions.h"
 #include "compiler/fence/function_fence.h"
 #include "compiler/fence/local_bounds.h"
@@ -32,11 +33,12 @@ using ptx::OperandKind;
 
 class ModuleFence {
  public:
-  explicit ModuleFence(ptx::Module module) : module_(std::move(module)) {}
+  ModuleFence(ptx::Module module, const FenceOptions& options) : module_(std::move(module)), options_(options) {}
 
   Result<FencedModule> Run() {
     TUTTI_TRY(CheckModule());
     for (const ptx::Function& function : module_.functions) result_.functions.push_back(function.name);
+    refusals_.resize(module_.functions.size());
     // Debug sections are not printed, but with this target an assembler would expect them.
     if (const size_t debug = module_.target.find(", debug"); debug != std::string::npos) module_.target.erase(debug, 7);
     meanings_.full = IsFull();
@@ -44,11 +46,19 @@ class ModuleFence {
     AddTable();
     Describe();
     AddSymbols();
+    const CallGraph calls(module_);
+    if (!options_.unbounded_stack) {
+      for (const uint32_t i : calls.Recursive()) refusals_[i] = "recursion cannot be fenced";
+    }
     if (symbols_.has_local) std::ranges::for_each(module_.functions, AddLocalBounds);
     for (uint32_t i = 0; i < result_.functions.size(); ++i) {
       ptx::Function& function = module_.functions[i];
-      if (!function.body_parsed) continue;
-      if (const std::string why = FenceFunction(module_, function, i, symbols_); !why.empty()) Refuse(function, i, why);
+      if (!function.has_body || !refusals_[i].empty()) continue;
+      refusals_[i] = function.body_parsed ? FenceFunction(module_, function, i, symbols_) : function.error;
+    }
+    RefuseCallers(calls);
+    for (uint32_t i = 0; i < refusals_.size(); ++i) {
+      if (!refusals_[i].empty()) Refuse(module_.functions[i], i, refusals_[i]);
     }
     result_.ptx = ptx::Print(module_) + CheckFunctions(meanings_);
     return std::move(result_);
@@ -149,6 +159,8 @@ class ModuleFence {
       if (module_.functions[index].has_body) symbols_.called_by_address.push_back(index);
     }
     symbols_.has_local = meanings_.local;
+    symbols_.prints = options_.prints;
+    symbols_.calls_by_address = options_.unbounded_stack;
   }
 
   void AddSymbols() {
@@ -157,7 +169,7 @@ class ModuleFence {
                                   .space = symbols_.words_space,
                                   .linkage = ptx::Linkage::kVisible,
                                   .type = T::kU64,
-                                  .count = 4,
+                                  .count = sizeof(guest::FenceWords) / sizeof(uint64_t),
                                   .alignment = 8});
     symbols_.dynamic_shared = AddVariable({.name = kDynamicShared,
                                            .space = ptx::StateSpace::kShared,
@@ -169,6 +181,26 @@ class ModuleFence {
     symbols_.check = AddFunction(kCheckFunction, {T::kB64, T::kB64, T::kB32, T::kB32, T::kB32, T::kB64, T::kB64});
   }
 
+  // With the reason at the end of the calls: a chain of them may be long.
+  void RefuseCallers(const CallGraph& calls) {
+    constexpr size_t kSaid = 200;
+    std::vector<std::pair<uint32_t, std::string>> refused;  // with what its callers are told
+    for (uint32_t i = 0; i < refusals_.size(); ++i) {
+      if (refusals_[i].empty()) continue;
+      refused.emplace_back(
+          i, "it calls " + module_.functions[i].name.substr(0, kSaid) + ": " + refusals_[i].substr(0, kSaid));
+    }
+    while (!refused.empty()) {
+      const auto [callee, why] = std::move(refused.back());
+      refused.pop_back();
+      for (const uint32_t caller : calls.CallersOf(callee)) {
+        if (!refusals_[caller].empty()) continue;
+        refusals_[caller] = why;
+        refused.emplace_back(caller, why);
+      }
+    }
+  }
+
   // A function that cannot be fenced gets a body that faults, so references to it stay valid.
   void Refuse(ptx::Function& function, uint32_t number, const std::string& why) {
     result_.refused.emplace_back(function.name, why);
@@ -176,18 +208,24 @@ class ModuleFence {
     function.pragmas.clear();
     function.prototypes.clear();
     function.branch_targets.clear();
+    function.error.clear();
+    function.body_parsed = true;
     function.instructions = {
         FaultCall(symbols_, guest::FaultKind::kIllegalInstruction, number, function.position.line)};
   }
 
   ptx::Module module_;
+  const FenceOptions options_;
   FenceSymbols symbols_;
   Meanings meanings_;
+  std::vector<std::string> refusals_;  // by function; empty: none
   FencedModule result_;
 };
 
 }  // namespace
 
-Result<FencedModule> FencePtx(ptx::Module module) { return ModuleFence(std::move(module)).Run(); }
+Result<FencedModule> FencePtx(ptx::Module module, const FenceOptions& options) {
+  return ModuleFence(std::move(module), options).Run();
+}
 
 }  // namespace tutti::compiler

@@ -5,9 +5,7 @@
 // become instructions before each access. `trap` would end the whole GPU context and everybody in it, so a thread with
 // a stray access records its fault and exits instead (guest/gpu/fenced_ptx.h).
 //
-// An instruction, or a modifier of an access, that the fence does not know is refused. Calls of vprintf stay as they
-// are: the driver prints, and reads the strings wherever they point. A device that shares a context among clients must
-// refuse kernels that print.
+// An instruction, or a modifier of an access, that the fence does not know is refused.
 #pragma once
 
 #include <string>
@@ -25,8 +23,19 @@ struct FencedModule {
   std::vector<std::pair<std::string, std::string>> refused;  // functions that cannot be fenced, and why
 };
 
-// A function that cannot be fenced gets a body that faults (CUDA_ERROR_ILLEGAL_INSTRUCTION): before launching a kernel
-// look at `refused`, and report the reason. Fails if the module has names of the fence's own, or not 64-bit addresses.
-Result<FencedModule> FencePtx(ptx::Module module);
+// What else a device lets kernels do.
+struct FenceOptions {
+  // Calls of vprintf stay as they are: the driver prints, and reads the strings wherever they point.
+  bool prints = true;
+  // Recursion, and calls by address: the stack may end in a fault of the hardware.
+  bool unbounded_stack = true;
+};
+// What nobody can do to others in one context of a GPU's driver.
+inline constexpr FenceOptions kSharedContext{.prints = false, .unbounded_stack = false};
+
+// A function that cannot be fenced, or calls one, gets a body that faults (CUDA_ERROR_ILLEGAL_INSTRUCTION): before
+// launching a kernel look at `refused`, and report the reason. Fails if the module has names of the fence's own, or not
+// 64-bit addresses.
+Result<FencedModule> FencePtx(ptx::Module module, const FenceOptions& options = {});
 
 }  // namespace tutti::compiler

@@ -325,8 +325,7 @@ class FunctionFence {
     Emit(O::kSub, {}, {T::kU64}, {Register(difference), at, Register(bounds.start)});
     Emit(O::kSetp, {M::kGe}, {T::kU64}, {Register(outside), Register(difference), Register(limit)});
     if (access.align_log2 != 0) {
-      Emit(O::kAnd, {}, {T::kB64},
-           {Register(difference), Register(difference), Number((uint64_t{1} << access.align_log2) - 1)});
+      Emit(O::kAnd, {}, {T::kB64}, {Register(difference), at, Number((uint64_t{1} << access.align_log2) - 1)});
       Emit(O::kSetp, {M::kNe, M::kOr}, {T::kU64},
            {Register(outside), Register(difference), Number(0), Register(outside)});
     }
@@ -402,13 +401,14 @@ class FunctionFence {
       if (!callee.has_body) return RewriteRuntimeCall(instruction, callee.name);
       return PassLocalBounds(instruction);
     }
+    if (!symbols_.calls_by_address) return Refuse("a call by address cannot be fenced: its stack has no known bound");
     Guarded(instruction, [&] { CheckTarget(instruction); });
     PassLocalBounds(instruction);
   }
 
   void RewriteRuntimeCall(const Instruction& instruction, const std::string& name) {
     if (name == "__assertfail") return Guarded(instruction, [&] { EmitFault(guest::FaultKind::kAssert, Number(0)); });
-    if (name == "vprintf") return made_.push_back(instruction);
+    if (name == "vprintf" && symbols_.prints) return made_.push_back(instruction);
     Refuse(fmt::format("a call of {} cannot be fenced", name));
   }
 

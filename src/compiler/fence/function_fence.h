@@ -2,11 +2,11 @@
 //
 // An access to [r + 8] of 4 bytes is preceded by this, with registers that are set at the function's start:
 //
-//     add.u64 t, r, 8;  sub.u64 t, t, start;  setp.ge.u64 p, t, limit;  and.b64 u, t, 3;  setp.ne.or.b64 p, u, 0, p;
+//     add.u64 t, r, 8;  sub.u64 u, t, start;  setp.ge.u64 p, u, limit;  and.b64 u, t, 3;  setp.ne.or.b64 p, u, 0, p;
 //     @!p bra ok;  call __tutti_check, (r + 8, 4, ...);  ok:
 //
-// `start` and `limit` are those of the memory that the instruction names; for generic addresses the client's window,
-// which is where most point. __tutti_check knows what else an address may refer to.
+// `start` and `limit` are those of the memory that the instruction names; for generic addresses the run in the client's
+// window, which is where most point. __tutti_check knows what else an address may refer to.
 #pragma once
 
 #include <string>
@@ -22,9 +22,10 @@ namespace tutti::compiler::fencing {
 struct FenceSymbols {
   ptx::SymbolId words = 0, check = 0, fault = 0, dynamic_shared = 0;
   ptx::StateSpace words_space = ptx::StateSpace::kConst;
-  bool has_local = false;                   // functions take the bounds of local memory as two more parameters
-  std::vector<ptx::SymbolId> constants;     // constant variables
+  bool has_local = false;  // functions take the bounds of local memory as two more parameters
+  std::vector<ptx::SymbolId> constants;  // constant variables
   std::vector<uint32_t> called_by_address;  // indices of functions
+  bool prints = true, calls_by_address = true;  // FenceOptions
 };
 
 // In place. Returns why it cannot be done, or an empty string. On failure the function is unusable.

@@ -6,6 +6,11 @@
 // leave its client's memory writes a FenceFault, if it is the first, and exits; the kernel ends as if nothing had
 // happened. So the device must check `state` after each kernel, and may at any time.
 //
+// An address in the window without memory would be a fault of the hardware, which ends everybody's context. So there is
+// a map of the window, in which the device notes what has memory: after it has mapped some, and before it unmaps it,
+// while no kernel of the client runs. Most accesses need no look at the map: they lie in the run, which is memory
+// without a hole from `run_base` on. It may grow while kernels run, and shrink or begin elsewhere only while none does.
+//
 // Layouts here are baked into generated code.
 #pragma once
 
@@ -17,10 +22,19 @@ inline constexpr const char* kFenceVariable = "__tutti_fence";
 // Prefix of all names that the fence adds to a module; a client's module may have none.
 inline constexpr const char* kFencePrefix = "__tutti_";
 
+// A byte of the map is for so much of the window.
+inline constexpr uint32_t kFenceSlabLog2 = 21;
+inline constexpr uint64_t kFenceSlabBytes = uint64_t{1} << kFenceSlabLog2;
+enum FenceMapBits : uint8_t { kFenceReadable = 1, kFenceWritable = 2 };
+
 struct FenceWords {
-  uint64_t window_base;  // the client's memory: a multiple of 16
-  uint64_t window_bytes;
+  uint64_t run_base;  // a multiple of 32
+  uint64_t run_bytes;
   uint64_t fault;  // device address of a FenceFault, outside of every client's memory; zeroed by the device
+  uint64_t module;  // FenceFault::module
+  uint64_t window_base;  // the client's addresses, a multiple of kFenceSlabBytes
+  uint64_t window_bytes;  // 0: nothing but the run has memory
+  uint64_t map;  // device address of the window's bytes, outside of every client's memory
   uint64_t reserved;
 };
 
@@ -32,7 +46,9 @@ struct FenceFault {
   uint32_t function;  // index in FencedModule::functions
   uint32_t ctaid[3];
   uint32_t tid[3];
+  uint32_t module;  // as the device has numbered it
+  uint32_t reserved;
 };
-static_assert(sizeof(FenceWords) == 32 && sizeof(FenceFault) == 48);
+static_assert(sizeof(FenceWords) == 64 && sizeof(FenceFault) == 56);
 
 }  // namespace tutti::guest
