@@ -20,11 +20,12 @@ namespace tutti::compiler {
 enum class CompileOp : uint32_t {
   kIndex = 1,  // image -> ModuleIndex
   kKernel = 2,  // image + kernel name + block shape -> shared object
+  kFence = 3,  // image -> FencedImage (compiler/protocol/fenced_image.h)
 };
 
 // Fd 0 of the message: the image: PTX text, or a fatbin (any compression), or several images in one
-// (image/image_list.h). Fd 1: an empty memory file (os/filled_memory.h) for the serialized ModuleIndex, or the
-// shared object.
+// (image/image_list.h). Fd 1: an empty memory file (os/filled_memory.h) for the serialized ModuleIndex or
+// FencedImage, or the shared object.
 struct CompileRequest {
   CompileOp op = CompileOp::kIndex;
   std::string kernel;  // of module::kMostNameBytes at most, as every kernel of an index

@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "compiler/fence/fence.h"
+#include "compiler/protocol/fenced_image.h"
 #include "compiler/worker/sandbox.h"
 #include "cuda/result.h"
 #include "os/filled_memory.h"
@@ -46,6 +48,13 @@ Result<std::vector<uint8_t>> ReadImage(int fd) {
     done += static_cast<size_t>(count);
   }
   return bytes;
+}
+
+Result<std::vector<uint8_t>> Fence(const ptx::Module& module) {
+  TUTTI_ASSIGN(FencedModule fenced, FencePtx(module, kSharedContext));
+  FencedImage image{.ptx = std::move(fenced.ptx), .functions = std::move(fenced.functions), .refused = {}};
+  for (auto& [function, why] : fenced.refused) image.refused.emplace(std::move(function), std::move(why));
+  return Serialize(image);
 }
 
 Status SendFailure(int socket, const Error& error) {
@@ -97,6 +106,7 @@ Result<std::vector<uint8_t>> Service::Answer(const CompileRequest& request, std:
       for (int i = 0; i < 3; ++i) options.block[i] = request.block[i];
       return compiler->Compile(request.kernel, options);
     }
+    case CompileOp::kFence: return Fence(compiler->module());
   }
   return Fail("unknown compile request");
 }

@@ -25,7 +25,7 @@ Result<std::shared_ptr<CompilerHost>> CompilerHost::Start(const CodeSettings& se
 
 Result<pid_t> CompilerHost::StartCompiler(int socket, int lifeline) {
   const int fds[] = {socket, lifeline, STDERR_FILENO};
-  const auto started = spawner_->StartProgram(0, fds);
+  const auto started = spawner_->StartProgram(number_, fds);
   if (started) return *started;
   return Explained(started.error());
 }

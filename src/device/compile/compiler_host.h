@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,10 +21,10 @@ struct CodeSettings;
 // Thread-safe; calls wait for the spawner, a few milliseconds.
 class CompilerHost {
  public:
-  // What a spawner must be given as its first program.
+  // What a spawner must be given, as the program of a `number`.
   static os::Spawner::Program ProgramOf(const CodeSettings& settings);
-  CompilerHost(std::string program, std::shared_ptr<os::Spawner> spawner)
-      : program_(std::move(program)), spawner_(std::move(spawner)) {}
+  CompilerHost(std::string program, std::shared_ptr<os::Spawner> spawner, uint32_t number = 0)
+      : program_(std::move(program)), spawner_(std::move(spawner)), number_(number) {}
   // With a spawner of its own, which starts settings.compiler and no other program.
   static Result<std::shared_ptr<CompilerHost>> Start(const CodeSettings& settings);
 
@@ -41,6 +42,7 @@ class CompilerHost {
 
   const std::string program_;
   const std::shared_ptr<os::Spawner> spawner_;
+  const uint32_t number_;
 };
 
 }  // namespace tutti::device
