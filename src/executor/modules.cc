@@ -33,8 +33,9 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, std::span<const ui
   error_log[kLogBytes - 1] = info_log[kLogBytes - 1] = '\0';
   if (const Status loaded = vendor_.Check(status, "cuModuleLoadDataEx"); !loaded)
     return Fail(status, error_log[0] != '\0' ? std::string(error_log) : loaded.error().text);
+  const Status entered = fenced() ? fence_->Enter(number, module.handle) : Status{};
   const ImageFacts facts = FactsOf(image);
-  auto info = Describe(module, facts);
+  auto info = entered ? Describe(module, facts) : std::unexpected(entered.error());
   if (!info) {
     vendor_.cuModuleUnload(module.handle);
     return std::unexpected(info.error());
@@ -110,6 +111,7 @@ void Modules::AddVariables(const Module& module, const ImageFacts& facts, module
   for (const auto& [name, is_managed] : facts.variables) {
     CUdeviceptr address = 0;
     size_t bytes = 0;
+    if (fenced() && name.starts_with(guest::kFencePrefix)) continue;  // nobody reaches them by name
     if (vendor_.cuModuleGetGlobal_v2(&address, &bytes, module.handle, name.c_str()) != CUDA_SUCCESS || bytes == 0)
       continue;
     info->variables.push_back({.name = name, .address = address, .bytes = bytes, .is_managed = is_managed});
@@ -123,6 +125,7 @@ Status Modules::Unload(uint32_t number) {
   if (found == modules_.end()) return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", number));
   const CUmodule handle = found->second.handle;
   modules_.erase(found);
+  if (fenced()) fence_->Leave(number);
   return vendor_.Check(vendor_.cuModuleUnload(handle), "cuModuleUnload");
 }
 

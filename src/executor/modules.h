@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "executor/fence.h"
 #include "executor/image_facts.h"
 #include "executor/vendor.h"
 #include "module/module_info.h"
@@ -19,7 +20,8 @@ namespace tutti::executor {
 // Thread-safe; the vendor's context is current in all threads.
 class Modules {
  public:
-  explicit Modules(const Vendor& vendor) : vendor_(vendor) {}
+  // `fence`: of the place, if its modules are fenced. Outlives this.
+  explicit Modules(const Vendor& vendor, Fence* fence = nullptr) : vendor_(vendor), fence_(fence) {}
 
   struct Loaded {
     module::ModuleInfo info;
@@ -49,12 +51,14 @@ class Modules {
     cuda::CUmodule handle = nullptr;
     std::vector<Kernel> kernels;
   };
+  bool fenced() const { return fence_ != nullptr && fence_->is_open(); }
   Result<module::ModuleInfo> Describe(Module& module, const ImageFacts& facts);
   Result<module::KernelInfo> Describe(cuda::CUfunction function) const;
   uint32_t Attribute(cuda::CUfunction function, cuda::CUfunction_attribute number) const;  // 0: not known
   void AddVariables(const Module& module, const ImageFacts& facts, module::ModuleInfo* info) const;
 
   const Vendor& vendor_;
+  Fence* const fence_;  // null: none
   std::mutex mutex_;
   std::map<uint32_t, Module> modules_;
   std::atomic<bool> prints_{false};

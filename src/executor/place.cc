@@ -11,6 +11,10 @@ namespace {
 
 constexpr uint64_t kMostImageBytes = 512ull << 20;
 
+uint8_t BitsOf(bool writable) {
+  return static_cast<uint8_t>(guest::kFenceReadable | (writable ? guest::kFenceWritable : 0));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Place>> Place::Create(const Executor& executor, os::Message message) {
@@ -27,9 +31,11 @@ Place::Place(const Executor& executor, std::vector<os::Fd> files, os::Mapping ex
       files_(std::move(files)),
       mapping_(std::move(exchange)),
       exchange_(reinterpret_cast<Exchange*>(mapping_.data())),
-      modules_(*executor.vendor),
+      fence_(*executor.vendor),
+      modules_(*executor.vendor, &fence_),
       window_(*executor.vendor, executor.device->device),
-      submitter_(*executor.vendor, &modules_, exchange_, file(PlaceFile::kBell), executor.context, executor.texts) {}
+      submitter_(*executor.vendor, &modules_, exchange_, file(PlaceFile::kBell), executor.context, executor.texts,
+                 &fence_) {}
 
 Status Place::Run() {
   const Vendor& vendor = *executor_.vendor;
@@ -50,8 +56,9 @@ Status Place::Run() {
 
 // In the reverse order of who uses what.
 Status Place::Close() {
-  const Status streams = submitter_.Close(), modules = modules_.UnloadAll(), window = window_.Close();
-  return !streams ? streams : !modules ? modules : window;
+  const Status streams = submitter_.Close(), modules = modules_.UnloadAll(), fence = fence_.Close(),
+               window = window_.Close();
+  return !streams ? streams : !modules ? modules : !fence ? fence : window;
 }
 
 // A request that cannot be read is the end, as the server's is.
@@ -76,30 +83,25 @@ void Place::Serve() {
 
 Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* file) {
   switch (request.kind) {
-    case RequestKind::kOpenWindow: {
-      TUTTI_ASSIGN(answer->value, window_.Open(std::move(given), request.host_bytes, request.bytes, request.address));
-      return {};
-    }
+    case RequestKind::kOpenWindow: return OpenWindow(request, std::move(given), &answer->value);
     case RequestKind::kFindAddresses: {
       TUTTI_ASSIGN(answer->value, window_.FindAddresses(request.bytes, request.address));
       return {};
     }
-    case RequestKind::kAttachHost: return window_.AttachHost(request.address, request.bytes);
+    case RequestKind::kAttachHost:
+    case RequestKind::kMapMemory: return Map(request, given);
     case RequestKind::kMapSlab: {
-      TUTTI_TRY(window_.MapSlab(request.address, request.bytes, (request.flags & kShareable) != 0));
+      TUTTI_TRY(Map(request, given));
       if ((request.flags & kHandOut) == 0) return {};
       if (auto memory = window_.ExportSlab(request.address)) *file = std::move(*memory);
       return {};
     }
-    case RequestKind::kUnmapSlab: return window_.UnmapSlab(request.address, request.bytes);
+    case RequestKind::kUnmapSlab: return Unmap(request);
     case RequestKind::kExportSlab: {
       TUTTI_ASSIGN(*file, window_.ExportSlab(request.address));
       return {};
     }
-    case RequestKind::kMapMemory:
-      return window_.MapMemory(request.address, request.bytes, given, (request.flags & kReadOnly) == 0);
-    case RequestKind::kSetAccess:
-      return window_.SetAccess(request.address, request.bytes, (request.flags & kReadOnly) == 0);
+    case RequestKind::kSetAccess: return SetAccess(request);
     case RequestKind::kClear: return window_.Clear(request.address, request.bytes);
     case RequestKind::kReadWord: {
       TUTTI_ASSIGN(answer->value, window_.ReadWord(request.address, request.bytes));
@@ -124,6 +126,48 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
     case RequestKind::kEnter: break;
   }
   return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "a request of unknown kind");
+}
+
+Status Place::OpenWindow(const Request& request, os::Fd host_file, uint64_t* base) {
+  TUTTI_ASSIGN(*base, window_.Open(std::move(host_file), request.host_bytes, request.bytes, request.address));
+  if ((request.flags & kFenced) == 0) return {};
+  return fence_.Open(*base, request.host_bytes, request.bytes);
+}
+
+Status Place::Map(const Request& request, const os::Fd& given) {
+  const auto [address, bytes] = std::pair(request.address, request.bytes);
+  const bool writable = (request.flags & kReadOnly) == 0;
+  if (request.kind == RequestKind::kAttachHost) {
+    TUTTI_TRY(window_.AttachHost(address, bytes));
+  } else if (request.kind == RequestKind::kMapSlab) {
+    TUTTI_TRY(window_.MapSlab(address, bytes, (request.flags & kShareable) != 0));
+  } else {
+    TUTTI_TRY(window_.MapMemory(address, bytes, given, writable));
+  }
+  const Status noted = fence_.SetMemory(address, bytes, BitsOf(writable));
+  if (!noted && request.kind != RequestKind::kAttachHost) (void)window_.UnmapSlab(address, bytes);
+  return noted;
+}
+
+// A kernel that has looked at the map may use what it has found until it ends.
+Status Place::Unmap(const Request& request) {
+  const auto [address, bytes] = std::pair(request.address, request.bytes);
+  if (!fence_.is_open()) return window_.UnmapSlab(address, bytes);
+  return submitter_.WhileNothingRuns(file(PlaceFile::kSocket), [&]() -> Status {
+    TUTTI_TRY(fence_.SetMemory(address, bytes, 0));
+    return window_.UnmapSlab(address, bytes);
+  });
+}
+
+Status Place::SetAccess(const Request& request) {
+  const auto [address, bytes] = std::pair(request.address, request.bytes);
+  const bool writable = (request.flags & kReadOnly) == 0;
+  if (!fence_.is_open()) return window_.SetAccess(address, bytes, writable);
+  return submitter_.WhileNothingRuns(file(PlaceFile::kSocket), [&]() -> Status {
+    if (!writable) TUTTI_TRY(fence_.SetMemory(address, bytes, BitsOf(writable)));
+    TUTTI_TRY(window_.SetAccess(address, bytes, writable));
+    return writable ? fence_.SetMemory(address, bytes, BitsOf(writable)) : Status{};
+  });
 }
 
 }  // namespace tutti::executor

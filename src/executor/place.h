@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "executor/context.h"
 #include "executor/device.h"
+#include "executor/fence.h"
 #include "executor/modules.h"
 #include "executor/protocol/request.h"
 #include "executor/submitter.h"
@@ -44,12 +45,18 @@ class Place {
   void Serve();
   Status Close();
   Status Do(const Request& request, os::Fd given, Answer* answer, os::Fd* file);
+  Status OpenWindow(const Request& request, os::Fd host_file, uint64_t* base);
+  // What changes the memory that the fence lets kernels use.
+  Status Map(const Request& request, const os::Fd& given);
+  Status Unmap(const Request& request);
+  Status SetAccess(const Request& request);
   int file(PlaceFile which) const { return files_[static_cast<size_t>(which)].get(); }
 
   const Executor executor_;
   const std::vector<os::Fd> files_;  // closed last
   const os::Mapping mapping_;
   Exchange* const exchange_;
+  Fence fence_;
   Modules modules_;
   Window window_;
   Submitter submitter_;

@@ -4,10 +4,13 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "base/clock.h"
 #include "os/futex.h"
+#include "os/socket.h"
 
 namespace tutti::executor {
 namespace {
@@ -18,6 +21,12 @@ constexpr uint32_t kBurst = 32;  // records between two marks
 constexpr uint64_t kSpinNs = 30'000;
 constexpr uint64_t kLeastSleepNs = 50'000, kMostSleepNs = 500'000;  // while work runs
 constexpr uint64_t kIdleSleepNs = 1'000'000'000;  // a backstop: the bell ends it
+
+// From the first byte of rows to their last.
+uint64_t ReachOf(uint64_t row_bytes, uint64_t rows, uint64_t pitch, uint64_t planes, uint64_t plane) {
+  if (row_bytes == 0 || rows == 0 || planes == 0) return 0;
+  return (rows - 1) * pitch + (planes - 1) * plane + row_bytes;
+}
 
 template <typename Body>
 tutti::Result<Body> BodyOf(std::span<const uint8_t> rest) {
@@ -30,13 +39,14 @@ tutti::Result<Body> BodyOf(std::span<const uint8_t> rest) {
 }  // namespace
 
 Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, Context* context,
-                     TextCapture* texts)
+                     TextCapture* texts, const Fence* fence)
     : vendor_(vendor),
       modules_(modules),
       exchange_(exchange),
       bell_(bell),
       context_(context),
       texts_(texts),
+      fence_(fence),
       reader_(exchange),
       streams_(kMostStreams) {}
 
@@ -47,7 +57,7 @@ bool Submitter::Step() {
     return true;
   }
   uint32_t taken = 0;
-  for (; taken < kBurst; ++taken) {
+  for (; taken < kBurst && hold_.load(std::memory_order_acquire) == Hold::kNone; ++taken) {
     const auto record = reader_.Next();
     if (!record) {
       FailAll(record.error());
@@ -71,6 +81,10 @@ bool Submitter::Step() {
     return true;
   }
   if (*harvested) WakeServer();
+  if (busy_.empty()) {  // who has asked has it now
+    Hold asked = Hold::kAsked;
+    hold_.compare_exchange_strong(asked, Hold::kHeld, std::memory_order_acq_rel);
+  }
   return taken != 0 || *harvested;
 }
 
@@ -159,7 +173,19 @@ Status Submitter::Launch(CUstream stream, const LaunchDispatch& launch, std::spa
                        "cuLaunchKernelEx");
 }
 
+// What a driver is to copy lies in memory that is there, or it may fail for all. The server, which has checked the
+// sums, says what is the client's, not where memory is now.
+Status Submitter::CheckReach(uint64_t address, uint64_t bytes, bool writes) const {
+  if (fence_ == nullptr || fence_->Allows(address, bytes, writes)) return {};
+  return tutti::Fail(CUDA_ERROR_ILLEGAL_ADDRESS, fmt::format("copy with illegal address {:#x}", address));
+}
+
 Status Submitter::Copy(CUstream stream, const CopyDispatch& copy) const {
+  TUTTI_TRY(CheckReach(copy.destination,
+                       ReachOf(copy.row_bytes, copy.rows, copy.destination_pitch, copy.planes, copy.destination_plane),
+                       true));
+  TUTTI_TRY(CheckReach(copy.source,
+                       ReachOf(copy.row_bytes, copy.rows, copy.source_pitch, copy.planes, copy.source_plane), false));
   for (uint64_t plane = 0; plane < copy.planes; ++plane) {
     const uint64_t to = copy.destination + plane * copy.destination_plane;
     const uint64_t from = copy.source + plane * copy.source_plane;
@@ -190,6 +216,7 @@ Status Submitter::Copy(CUstream stream, const CopyDispatch& copy) const {
 
 Status Submitter::Fill(CUstream stream, const FillDispatch& fill) const {
   const uint64_t row_bytes = fill.width * fill.element_bytes;
+  TUTTI_TRY(CheckReach(fill.destination, ReachOf(row_bytes, fill.height, fill.pitch, 1, 0), true));
   if (fill.height == 1) return FillRows(stream, fill, row_bytes, fill.width, 1);
   if (fill.pitch >= row_bytes) return FillRows(stream, fill, fill.pitch, fill.width, fill.height);
   for (uint64_t row = 0; row < fill.height; ++row) {  // rows that overlap
@@ -266,12 +293,16 @@ Status Submitter::PutMark(Stream& stream) {
 
 tutti::Result<bool> Submitter::Harvest() {
   bool found = false;
+  if (!busy_.empty()) TUTTI_TRY(LookForFault());
   for (const uint32_t number : busy_) {
     Stream& stream = streams_[number];
     while (!stream.marks.empty()) {
       const Mark mark = stream.marks.front();
       const CUresult status = vendor_.cuEventQuery(mark.event);
       if (status == CUDA_ERROR_NOT_READY) break;
+      // What a kernel has recorded stands there when its mark does.
+      TUTTI_TRY(LookForFault());
+      if (fence_ != nullptr && fence_->IsFaulting()) break;
       HandOnTextsOf(mark.event);
       TUTTI_TRY(vendor_.Check(status, "a kernel, copy or fill of the program"));
       exchange_->streams[number].done.store(mark.sequence, std::memory_order_seq_cst);
@@ -284,6 +315,35 @@ tutti::Result<bool> Submitter::Harvest() {
     return streams_[number].marks.empty() && streams_[number].marked == streams_[number].issued;
   });
   return found;
+}
+
+// Its threads have ended, and the kernel's others go on: so it is looked for while kernels run, too.
+Status Submitter::LookForFault() {
+  const auto fault = fence_ == nullptr ? std::nullopt : fence_->Fault();
+  if (!fault) return {};
+  exchange_->fault = *fault;
+  return tutti::Fail(static_cast<CUresult>(fault->kind), "a fault of a kernel");
+}
+
+Status Submitter::WhileNothingRuns(int server, const std::function<Status()>& change) {
+  constexpr std::chrono::microseconds kLook{20};
+  const auto ring = [this] {
+    exchange_->bell.fetch_add(1, std::memory_order_seq_cst);
+    os::FutexWake(&exchange_->bell);
+  };
+  hold_.store(Hold::kAsked, std::memory_order_seq_cst);
+  ring();
+  Status done;
+  while (hold_.load(std::memory_order_acquire) != Hold::kHeld && done) {
+    if (failed_.load(std::memory_order_relaxed) || stop_.load(std::memory_order_relaxed) || os::HungUp(server))
+      done = tutti::Fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the place ends");
+    else
+      std::this_thread::sleep_for(kLook);
+  }
+  if (done) done = change();
+  hold_.store(Hold::kNone, std::memory_order_seq_cst);
+  ring();
+  return done;
 }
 
 // A driver prints what kernels have printed when its process waits for something: here, for what is over.

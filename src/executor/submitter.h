@@ -8,11 +8,13 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "base/error.h"
 #include "executor/context.h"
+#include "executor/fence.h"
 #include "executor/modules.h"
 #include "executor/protocol/dispatch_queue.h"
 #include "executor/text_capture.h"
@@ -20,13 +22,13 @@
 
 namespace tutti::executor {
 
-// Of one thread, in which the context is current, but for Stop.
+// Of one thread, in which the context is current, but for Stop and WhileNothingRuns.
 class Submitter {
  public:
   // `bell`: the server's eventfd. `context`: null: there is one place only. `texts`: null: what kernels print stays
-  // where it is.
+  // where it is. `fence`: null, or not open: kernels are not fenced.
   Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, Context* context = nullptr,
-            TextCapture* texts = nullptr);
+            TextCapture* texts = nullptr, const Fence* fence = nullptr);
 
   // Takes a burst of records, and looks what is done. True if something was, either way.
   bool Step();
@@ -34,6 +36,9 @@ class Submitter {
   void Run();
   // The server has gone: Run returns soon, unless it waits in the driver. On any thread.
   void Stop();
+  // Takes no more records until what the driver has been given is done, and `change` too. Called on another thread
+  // while this runs. Fails if it is stopped or fails meanwhile, or `server`, a socket, hangs up.
+  Status WhileNothingRuns(int server, const std::function<Status()>& change);
   // Waits for all that the driver has been given, and gives the streams back. After Run.
   Status Close();
 
@@ -62,6 +67,8 @@ class Submitter {
   Status MarkBurst();
   Status PutMark(Stream& stream);
   Result<bool> Harvest();
+  Status LookForFault();
+  Status CheckReach(uint64_t address, uint64_t bytes, bool writes) const;
   Result<cuda::CUevent> TakeEvent();
   void HandOnTextsOf(cuda::CUevent behind);
   void FailAll(const Error& error);
@@ -75,12 +82,15 @@ class Submitter {
   const int bell_;
   Context* const context_;
   TextCapture* const texts_;
+  const Fence* const fence_;
   DispatchReader reader_;
   std::vector<Stream> streams_;
   std::vector<uint32_t> busy_;  // streams with something that is not done
   std::vector<cuda::CUevent> events_;  // free ones
-  bool failed_ = false;
+  std::atomic<bool> failed_{false};
   std::atomic<bool> stop_{false};
+  enum class Hold : uint32_t { kNone, kAsked, kHeld };  // held: nothing is given to the driver, and it has nothing
+  std::atomic<Hold> hold_{Hold::kNone};
 };
 
 }  // namespace tutti::executor

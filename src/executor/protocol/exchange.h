@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "executor/protocol/dispatch.h"
+#include "guest/gpu/fenced_ptx.h"
 
 namespace tutti::executor {
 
@@ -41,6 +42,7 @@ struct Exchange {
   alignas(64) std::atomic<int32_t> failure;  // a CUresult: nothing more is done
   std::atomic<uint32_t> context_lost;  // 1: it is that of the context, and so of all places; written before
   char failure_text[kFailureTextBytes];  // written before
+  guest::FenceFault fault;  // written before; of state 0: the failure is no fault of a fenced kernel
   LedgerStream streams[kMostStreams];
   TextRing printed;  // printf
   TextRing failed;  // what assertions say

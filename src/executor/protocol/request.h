@@ -56,7 +56,10 @@ enum RequestFlags : uint32_t {
   kShareable = 1u << 0,  // kMapSlab: it may be exported
   kReadOnly = 1u << 1,  // kMapMemory, kSetAccess: kernels may not write it there
   kHandOut = 1u << 2,  // kMapSlab, with kShareable: the answer comes with it, if the driver exports it
+  // kOpenWindow: kernels of the place check their addresses: its modules are fenced (executor/fence.h)
+  kFenced = 1u << 3,
 };
+
 
 // What kernels may leave in the context by a module's code, and another context does not have (Answer::value).
 enum ModuleState : uint64_t {

@@ -1,0 +1,138 @@
+#include "executor/fence.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "base/checked.h"
+
+namespace tutti::executor {
+namespace {
+
+using namespace cuda;
+
+constexpr size_t kRecordBytes = 4096;
+constexpr uint8_t kWhole = guest::kFenceReadable | guest::kFenceWritable;
+
+}  // namespace
+
+// Its copies are done when it returns.
+Status Fence::Write(CUdeviceptr to, const void* bytes, size_t count) const {
+  if (count == 0) return {};
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemcpyAsync(to, reinterpret_cast<CUdeviceptr>(bytes), count, stream_),
+                          "cuMemcpyAsync"));
+  return vendor_.Check(vendor_.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+}
+
+Status Fence::Open(uint64_t base, uint64_t host_bytes, uint64_t device_bytes) {
+  base_ = base;
+  host_bytes_ = host_bytes;
+  bytes_ = host_bytes + device_bytes;
+  if (is_open()) return {};
+  TUTTI_TRY(vendor_.Check(vendor_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0),
+                          "cuStreamCreateWithPriority"));
+  shadow_.assign(bytes_ / guest::kFenceSlabBytes, 0);
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemAlloc_v2(&map_, shadow_.size()), "cuMemAlloc"));
+  TUTTI_TRY(Write(map_, shadow_.data(), shadow_.size()));
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemHostAlloc(&fault_, kRecordBytes,
+                                                 CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+                          "cuMemHostAlloc"));
+  std::memset(fault_, 0, kRecordBytes);
+  return vendor_.Check(vendor_.cuMemHostGetDevicePointer_v2(&fault_address_, fault_, 0), "cuMemHostGetDevicePointer");
+}
+
+Status Fence::SetMemory(uint64_t address, uint64_t bytes, uint8_t bits) {
+  if (!is_open()) return {};
+  if (address < base_ || !InRange(address - base_, bytes, bytes_))
+    return Fail(CUDA_ERROR_INVALID_VALUE, "memory beyond the window");
+  const uint64_t from = address - base_;
+  const uint64_t first = AlignUp(from, guest::kFenceSlabBytes) / guest::kFenceSlabBytes;
+  const uint64_t end = (from + bytes) / guest::kFenceSlabBytes;
+  if (first >= end) return {};
+  {
+    std::lock_guard lock(mutex_);
+    std::fill(shadow_.begin() + static_cast<ptrdiff_t>(first), shadow_.begin() + static_cast<ptrdiff_t>(end), bits);
+  }
+  // The run before the map where there is less, so that it never has what the map has not.
+  if (bits != kWhole) TUTTI_TRY(Grow());
+  TUTTI_TRY(Write(map_ + first, shadow_.data() + first, end - first));
+  return bits == kWhole ? Grow() : Status{};
+}
+
+// Tells modules of the run that there is now: from the device part's begin, which stays.
+Status Fence::Grow() {
+  const auto begin = shadow_.begin() + static_cast<ptrdiff_t>(host_bytes_ / guest::kFenceSlabBytes);
+  const auto end = std::find_if(begin, shadow_.end(), [](uint8_t bits) { return bits != kWhole; });
+  const uint64_t run_bytes = static_cast<uint64_t>(end - begin) * guest::kFenceSlabBytes;
+  if (run_bytes == run_bytes_) return {};
+  run_bytes_ = run_bytes;
+  for (const auto& [number, words] : words_)
+    TUTTI_TRY(Write(words + offsetof(guest::FenceWords, run_bytes), &run_bytes_, sizeof run_bytes_));
+  return {};
+}
+
+Status Fence::Enter(uint32_t number, CUmodule module) {
+  CUdeviceptr address = 0;
+  size_t bytes = 0;
+  TUTTI_TRY(vendor_.Check(vendor_.cuModuleGetGlobal_v2(&address, &bytes, module, guest::kFenceVariable),
+                          "the words of a fenced module"));
+  if (bytes != sizeof(guest::FenceWords)) return Fail(CUDA_ERROR_INVALID_IMAGE, "a module with the words of another");
+  const guest::FenceWords words{.run_base = base_ + host_bytes_,
+                                .run_bytes = run_bytes_,
+                                .fault = fault_address_,
+                                .module = number,
+                                .window_base = base_,
+                                .window_bytes = bytes_,
+                                .map = map_,
+                                .reserved = 0};
+  TUTTI_TRY(Write(address, &words, sizeof words));
+  words_.insert_or_assign(number, address);
+  return {};
+}
+
+void Fence::Leave(uint32_t number) { words_.erase(number); }
+
+Status Fence::Close() {
+  Status closed;
+  const auto note = [&](const Status& status) {
+    if (closed && !status) closed = status;
+  };
+  words_.clear();
+  if (map_ != 0) note(vendor_.Check(vendor_.cuMemFree_v2(std::exchange(map_, 0)), "cuMemFree"));
+  if (fault_ != nullptr) note(vendor_.Check(vendor_.cuMemFreeHost(std::exchange(fault_, nullptr)), "cuMemFreeHost"));
+  if (stream_ != nullptr)
+    note(vendor_.Check(vendor_.cuStreamDestroy_v2(std::exchange(stream_, nullptr)), "cuStreamDestroy"));
+  return closed;
+}
+
+// Acquire pairs with the barrier between a record's fields and its state (compiler/fence/check_functions.cc).
+std::optional<guest::FenceFault> Fence::Fault() const {
+  if (fault_ == nullptr) return std::nullopt;
+  auto* const record = static_cast<guest::FenceFault*>(fault_);
+  constexpr uint32_t kComplete = 2;
+  if (std::atomic_ref(record->state).load(std::memory_order_acquire) != kComplete) return std::nullopt;
+  return *record;
+}
+
+bool Fence::IsFaulting() const {
+  if (fault_ == nullptr) return false;
+  return std::atomic_ref(static_cast<guest::FenceFault*>(fault_)->state).load(std::memory_order_acquire) == 1;
+}
+
+bool Fence::Allows(uint64_t address, uint64_t bytes, bool writes) const {
+  if (fault_ == nullptr || bytes == 0) return true;
+  const uint64_t device_base = base_ + host_bytes_, end = base_ + bytes_;
+  // The host part is memory of this process, whether kernels reach it or not.
+  if (address >= end || (address < base_ && bytes <= base_ - address)) return true;
+  if (address < base_ || bytes > end - address) return false;
+  const uint8_t wanted = writes ? kWhole : uint8_t{guest::kFenceReadable};
+  const uint64_t from = std::max(address, device_base), last = address + bytes - 1;
+  std::lock_guard lock(mutex_);
+  for (uint64_t at = from; at <= last; at += guest::kFenceSlabBytes - at % guest::kFenceSlabBytes) {
+    if ((shadow_[(at - base_) / guest::kFenceSlabBytes] & wanted) != wanted) return false;
+  }
+  return true;
+}
+
+}  // namespace tutti::executor

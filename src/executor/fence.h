@@ -1,0 +1,60 @@
+// What keeps the fenced kernels of one client in its memory, where others have places in the same context
+// (guest/gpu/fenced_ptx.h): the map of its window, the words of its modules, and the record of a fault.
+//
+// All of it is memory of the driver's outside of the windows. Words and the map are written by copies, which need no
+// part of the device that an endless kernel may hold.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "executor/vendor.h"
+#include "guest/gpu/fenced_ptx.h"
+
+namespace tutti::executor {
+
+class Fence {
+ public:
+  explicit Fence(const Vendor& vendor) : vendor_(vendor) {}
+
+  // The window, before anything is mapped in its device part; all of its host part may be used by copies.
+  Status Open(uint64_t base, uint64_t host_bytes, uint64_t device_bytes);
+  bool is_open() const { return fault_ != nullptr; }
+
+  // What has memory from now on, or no more. Slabs that are there in part have none. Of one thread, as are modules;
+  // less memory, or none that can be written, only while no kernel and no copy of the client runs.
+  Status SetMemory(uint64_t address, uint64_t bytes, uint8_t bits);
+  // Fills in a module's words. A module that has none has not been fenced.
+  Status Enter(uint32_t number, cuda::CUmodule module);
+  void Leave(uint32_t number);
+  // Nothing runs any more.
+  Status Close();
+
+  // The fault that a kernel has recorded. Thread-safe.
+  std::optional<guest::FenceFault> Fault() const;
+  // One is being recorded: it will be there in a moment. Thread-safe.
+  bool IsFaulting() const;
+  // Whether copies may touch these bytes; what lies in no window is not known here. Thread-safe.
+  bool Allows(uint64_t address, uint64_t bytes, bool writes) const;
+
+ private:
+  Status Write(cuda::CUdeviceptr to, const void* bytes, size_t count) const;
+  Status Grow();
+
+  const Vendor& vendor_;
+  cuda::CUstream stream_ = nullptr;
+  uint64_t base_ = 0, host_bytes_ = 0, bytes_ = 0;  // of the window
+  cuda::CUdeviceptr map_ = 0;
+  cuda::CUdeviceptr fault_address_ = 0;
+  void* fault_ = nullptr;  // the same record, as this process has it
+  std::map<uint32_t, cuda::CUdeviceptr> words_;  // by module
+  uint64_t run_bytes_ = 0;  // that modules have been told
+  mutable std::mutex mutex_;  // shadow_
+  std::vector<uint8_t> shadow_;  // what is in the map
+};
+
+}  // namespace tutti::executor
