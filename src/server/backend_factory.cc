@@ -7,6 +7,7 @@
 #include "device/compile/code_settings.h"
 #include "device/compile/code_store.h"
 #include "device/compile/compiler_host.h"
+#include "device/compile/fence_store.h"
 #include "device/cpu/cpu_backend.h"
 #include "device/cpu/device_info.h"
 #include "device/gpu/gpu_backend.h"
@@ -39,11 +40,12 @@ Result<std::shared_ptr<os::Spawner>> StartSpawner(std::string_view device) {
     return os::Spawner::Start({device::CompilerHost::ProgramOf(device::CodeSettings::FromEnvironment())});
   if (device != "cuda") return nullptr;
   TUTTI_ASSIGN(const auto settings, device::gpu::GpuSettings::FromEnvironment());
-  return os::Spawner::Start({settings.ProgramOf()});
+  return os::Spawner::Start(
+      {settings.ProgramOf(), device::CompilerHost::ProgramOf(device::CodeSettings::FromEnvironment())});
 }
 
 Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared,
-                                                       device::gpu::Isolation isolation,
+                                                       device::gpu::Isolation isolation, bool trust,
                                                        std::shared_ptr<os::Spawner> spawner) {
   if (name == "null") return device::null::CreateNullBackend();
   if (name == "cpu") {
@@ -60,7 +62,14 @@ Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bo
     TUTTI_ASSIGN(device::gpu::GpuSettings settings, device::gpu::GpuSettings::FromEnvironment());
     if (shared) settings.client_host_bytes = settings.host_bytes / 2;
     if (shared) settings.isolation = isolation;
-    return device::gpu::CreateGpuBackend(settings, std::move(spawner));
+    std::shared_ptr<device::FenceStore> fences;
+    if (settings.isolation == device::gpu::Isolation::kShared && !trust) {
+      constexpr uint32_t kCompiler = 1;  // of the spawner's programs
+      const auto code = device::CodeSettings::FromEnvironment();
+      fences = std::make_shared<device::FenceStore>(
+          code, std::make_shared<device::CompilerHost>(code.compiler, spawner, kCompiler));
+    }
+    return device::gpu::CreateGpuBackend(settings, std::move(spawner), std::move(fences));
   }
   return Fail(fmt::format("this build has no device \"{}\"", name));
 }

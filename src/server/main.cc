@@ -31,13 +31,9 @@ Result<std::unique_ptr<Server>> Start(const Options& options, std::string_view d
                                       std::shared_ptr<os::Spawner> spawner) {
   log::Info("Startup");
   log::Info("Initializing server process");
-  if (device == "cuda" && options.isolation == device::gpu::Isolation::kShared && !options.trust) {
-    return Fail(cuda::CUDA_ERROR_NOT_PERMITTED,
-                "--isolation shared (TUTTI_ISOLATION) keeps a user's programs from nothing of each other's on the GPU: "
-                "it needs --trust 1 (TUTTI_TRUST=1)");
-  }
-  TUTTI_ASSIGN(std::unique_ptr<device::Backend> backend,
-               CreateBackend(device, options.daemon_socket_fd >= 0, options.isolation, std::move(spawner)));
+  TUTTI_ASSIGN(
+      std::unique_ptr<device::Backend> backend,
+      CreateBackend(device, options.daemon_socket_fd >= 0, options.isolation, options.trust, std::move(spawner)));
   TUTTI_TRY(backend->SetPolicy(options.policy));
   uint32_t ordinal = 0;
   for (const wire::DeviceInfo& device : backend->devices()) {

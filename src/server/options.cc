@@ -38,12 +38,12 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   std::string isolation = "auto";
   line.AddOption("--isolation", &isolation,
                  "on a GPU, which clients share a context of its driver: process: none; shared: those of one user, "
-                 "which needs --trust; auto: process")
+                 "whose kernels check their own addresses, and so are made from PTX; auto: process")
       .Environment("TUTTI_ISOLATION")
       .Check(command_line::OneOf({"auto", "process", "shared"}));
   line.AddOption("--trust", &options.trust,
-                 "1: a user's clients may read and write each other's memory on the GPU, and end with each other's "
-                 "faults")
+                 "1: with --isolation shared kernels run as they are: a user's clients may read and write each "
+                 "other's memory on the GPU, and end with each other's faults")
       .Environment("TUTTI_TRUST");
   line.AddOption("--active-thread-percentage", &options.active_thread_percentage, "of a private server's client")
       .Check(command_line::Range(0.01, 100.0));

@@ -150,6 +150,11 @@ std::optional<ExecutorLink::Texts> ExecutorLink::TakeTexts() {
   return sound ? std::optional(std::move(texts)) : std::nullopt;
 }
 
+std::optional<guest::FenceFault> ExecutorLink::FenceFault() const {
+  const guest::FenceFault fault = exchange()->fault;
+  return fault.state != 0 ? std::optional(fault) : std::nullopt;
+}
+
 std::optional<Error> ExecutorLink::Failure() const {
   const int32_t status = exchange()->failure.load(std::memory_order_acquire);
   if (status == 0) return std::nullopt;

@@ -76,6 +76,8 @@ class ExecutorLink {
   std::optional<Error> Failure() const;
   // Whether that is the context's, and so a failure of all places, whoever has caused it.
   bool FailsForAll() const { return exchange()->context_lost.load(std::memory_order_acquire) != 0; }
+  // Then: what a fenced kernel has recorded, if it is that. Any number may stand in it.
+  std::optional<guest::FenceFault> FenceFault() const;
   // The server is about to sleep: the bell is to be rung.
   void Awaits() { exchange()->server_sleeps.store(1, std::memory_order_seq_cst); }
   // Readable when the bell has been rung since Hear, and when it has ended.

@@ -35,11 +35,12 @@ std::vector<wire::WindowShape> ShapesFor(uint64_t device_bytes, uint64_t host_by
           shape(std::max(host / 8, kLeastHost), device_bytes, device_bytes / 2)};
 }
 
-Result<uint64_t> Open(ExecutorLink& executor, const wire::WindowShape& shape, uint64_t wish, int file) {
+Result<uint64_t> Open(ExecutorLink& executor, const wire::WindowShape& shape, bool fenced, uint64_t wish, int file) {
   TUTTI_ASSIGN(const ExecutorLink::Reply opened, executor.Ask({.kind = executor::RequestKind::kOpenWindow,
                                                                .address = wish,
                                                                .bytes = shape.bytes - shape.host_bytes,
-                                                               .host_bytes = shape.host_bytes},
+                                                               .host_bytes = shape.host_bytes,
+                                                               .flags = fenced ? uint32_t{executor::kFenced} : 0},
                                                               file, ExecutorLink::kStartTimeoutMs));
   const uint64_t base = opened.answer.value;
   constexpr uint64_t kLeast = 1ull << 32, kMost = 1ull << 47;  // where no program has anything of its own
@@ -69,7 +70,7 @@ Status ExecutorSource::OpenFirst(const std::shared_ptr<ExecutorProcess>& executo
   Error last;
   for (const wire::WindowShape& shape : shapes) {
     TUTTI_ASSIGN(os::Fd file, os::CreateMemory("tutti-window", shape.host_bytes));
-    const auto base = Open(*link, shape, wire::kWindowArenaBase, file.get());
+    const auto base = Open(*link, shape, settings_.fenced, wire::kWindowArenaBase, file.get());
     if (base) {
       shape_ = shape;
       base_ = *base;
@@ -145,7 +146,7 @@ Status ExecutorSource::OpenHere(ExecutorLink& link, const Window& window) const 
   const wire::DeviceInfo& device = link.executor()->device();
   if (device.total_bytes != device_.total_bytes || std::memcmp(device.uuid, device_.uuid, sizeof device_.uuid) != 0)
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the driver has another GPU than when the server started");
-  TUTTI_ASSIGN(const uint64_t base, Open(link, shape_, window.base, window.file.get()));
+  TUTTI_ASSIGN(const uint64_t base, Open(link, shape_, settings_.fenced, window.base, window.file.get()));
   if (base == window.base) return {};
   return Fail(
       cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,

@@ -62,9 +62,10 @@ class Places {
 
 class GpuBackend final : public Backend {
  public:
-  GpuBackend(const GpuSettings& settings, std::shared_ptr<os::Spawner> spawner)
+  GpuBackend(const GpuSettings& settings, std::shared_ptr<os::Spawner> spawner, std::shared_ptr<FenceStore> fences)
       : places_(settings.most_programs),
         settings_(settings),
+        fences_(std::move(fences)),
         host_(settings.host_bytes),
         executors_(settings, std::move(spawner)) {}
 
@@ -72,8 +73,10 @@ class GpuBackend final : public Backend {
     TUTTI_TRY(executors_.Start(settings_.client_host_bytes));
     account_ = std::make_unique<MemoryAccount>(executors_.device().total_bytes);
     log::Info("The driver of the GPU is {}", settings_.vendor);
-    if (settings_.isolation == Isolation::kShared)
+    if (settings_.isolation == Isolation::kShared && fences_ == nullptr)
       log::Info("Programs of a user share its contexts, and nothing keeps them from each other's memory there");
+    if (settings_.isolation == Isolation::kShared && fences_ != nullptr)
+      log::Info("Programs of a user share its contexts; their kernels are made from PTX, and check their addresses");
     return {};
   }
 
@@ -86,6 +89,7 @@ class GpuBackend final : public Backend {
                             {.account = account_.get(),
                              .host = &host_,
                              .host_bytes = settings_.client_host_bytes,
+                             .fences = fences_.get(),
                              .place = std::move(place)},
                             &pilot_, &remains_);
   }
@@ -106,6 +110,7 @@ class GpuBackend final : public Backend {
  private:
   Places places_;
   const GpuSettings settings_;
+  const std::shared_ptr<FenceStore> fences_;  // null: kernels are not fenced
   MemoryAccount host_;
   std::unique_ptr<MemoryAccount> account_;
   Pilot pilot_;
@@ -115,8 +120,11 @@ class GpuBackend final : public Backend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> CreateGpuBackend(const GpuSettings& settings, std::shared_ptr<os::Spawner> spawner) {
-  auto backend = std::make_unique<GpuBackend>(settings, std::move(spawner));
+Result<std::unique_ptr<Backend>> CreateGpuBackend(const GpuSettings& settings, std::shared_ptr<os::Spawner> spawner,
+                                                  std::shared_ptr<FenceStore> fences) {
+  GpuSettings own = settings;
+  own.fenced = fences != nullptr;
+  auto backend = std::make_unique<GpuBackend>(own, std::move(spawner), std::move(fences));
   TUTTI_TRY(backend->Start());
   return backend;
 }

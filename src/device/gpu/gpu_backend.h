@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "device/compile/fence_store.h"
 #include "device/device.h"
 #include "device/gpu/gpu_settings.h"
 #include "os/spawner.h"
@@ -12,6 +13,9 @@ namespace tutti::device::gpu {
 
 // Starts the first executor, which says what the device is; fails with its reason if there is none. `spawner`: its
 // first program is settings.ProgramOf(). Destroy all Spaces before the backend.
-Result<std::unique_ptr<Backend>> CreateGpuBackend(const GpuSettings& settings, std::shared_ptr<os::Spawner> spawner);
+// `fences`: kernels are fenced, and those of clients that share a context reach nothing of each other's; null: they run
+// as they are.
+Result<std::unique_ptr<Backend>> CreateGpuBackend(const GpuSettings& settings, std::shared_ptr<os::Spawner> spawner,
+                                                  std::shared_ptr<FenceStore> fences = nullptr);
 
 }  // namespace tutti::device::gpu

@@ -1,9 +1,10 @@
 // The GPU device and the conformance suite, with our own driver as the vendor's: each client with an executor of its
-// own, or, in device_gpu_shared_cts, all in one.
+// own, or, in device_gpu_shared_cts, all in one, or, in device_gpu_fenced_cts, all in one with kernels that are fenced.
 #include <cstdlib>
 
 #include "device/cts/conformance.h"
 #include "device/gpu/gpu_backend.h"
+#include "device/gpu/testing/fences.h"
 
 namespace tutti::device::cts {
 namespace {
@@ -15,9 +16,9 @@ std::unique_ptr<Backend> Create() {
   static const auto spawner = [] {
     setenv("TUTTI_CPU_MEMORY", "64M", 1);
     setenv("TUTTI_CPU_SMS", "2", 1);
-    return os::Spawner::Start({settings.ProgramOf()}).value();
+    return os::Spawner::Start({settings.ProgramOf(), gpu::CompilerOfTests()}).value();
   }();
-  auto backend = gpu::CreateGpuBackend(settings, spawner);
+  auto backend = gpu::CreateGpuBackend(settings, spawner, TUTTI_FENCED ? gpu::FencesOf(spawner) : nullptr);
   if (!backend) ADD_FAILURE() << backend.error().text;
   return std::move(*backend);
 }

@@ -16,6 +16,9 @@ namespace {
 
 using executor::RequestKind;
 
+constexpr const char* kRemedy =
+    "; on a server with TUTTI_ISOLATION=process programs have contexts of their own, for "
+    "any code";
 constexpr uint64_t kSpacePerByte = 4;  // that a description takes here, at most
 constexpr size_t kMostVariables = 65536;  // of a module: others wait while they are entered
 constexpr size_t kMostModules = 65536;  // of a client
@@ -44,11 +47,32 @@ Status GpuModules::CheckMemory(std::vector<module::MemoryRange>& memory) {
   return {};
 }
 
-Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image, GpuMemory& memory) {
-  return executor_->WithOne([&] { return LoadNow(image, memory); });
+size_t GpuModules::Fenced::bytes() const {
+  constexpr size_t kOfEach = 2 * sizeof(std::string);
+  size_t sum = 0;
+  for (const std::string& name : functions) sum += kOfEach + name.size();
+  for (const auto& [name, why] : refused) sum += kOfEach + name.size() + why.size();
+  return sum;
 }
 
-Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, GpuMemory& memory) {
+Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image, GpuMemory& memory) {
+  if (fences_ == nullptr) return executor_->WithOne([&] { return LoadNow(image, {}, memory); });
+  const auto fenced = fences_->Fence(image, capability_, cancelled_);
+  if (!fenced) {
+    const Error& error = fenced.error();
+    const bool lacks_ptx = error.code == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU;
+    const bool cannot = lacks_ptx || error.code == cuda::CUDA_ERROR_NOT_SUPPORTED;
+    return Fail(error.code, (lacks_ptx ? "programs that share a context of the GPU need PTX: " : "") + error.text +
+                                (cannot ? kRemedy : ""));
+  }
+  const std::string& ptx = (*fenced)->ptx;
+  return executor_->WithOne([&] {
+    return LoadNow({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()},
+                   {.functions = (*fenced)->functions, .refused = (*fenced)->refused}, memory);
+  });
+}
+
+Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory) {
   uint32_t number = 0;
   {
     std::lock_guard lock(mutex_);
@@ -63,12 +87,16 @@ Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, 
   size_t described_as = 0;
   const auto described = [&]() -> Result<module::ModuleInfo> {
     TUTTI_ASSIGN(const os::Mapping bytes, os::Mapping::Constant(reply.file.get(), executor::kMostModuleInfoBytes));
-    held = HostHold(host_, kSpacePerByte * bytes.size());
+    held = HostHold(host_, kSpacePerByte * bytes.size() + fenced.bytes());
     has_room = static_cast<bool>(held);
     if (!has_room) return module::ModuleInfo{};
     described_as = HashOf(bytes);
     TUTTI_ASSIGN(module::ModuleInfo info, module::ParseModuleInfo({bytes.data(), bytes.size()}));
     TUTTI_TRY(CheckMemory(info.memory));
+    for (module::KernelInfo& kernel : info.kernels) {
+      const auto refused = fenced.refused.find(kernel.name);
+      if (refused != fenced.refused.end()) kernel.error = refused->second + kRemedy;
+    }
     return info;
   };
   auto info = described();
@@ -104,7 +132,8 @@ Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, 
                                   .described = std::move(held),
                                   .image = Keep(std::move(file), image.size(), memory),
                                   .described_as = described_as,
-                                  .state = state});
+                                  .state = state,
+                                  .fenced = std::move(fenced)});
   return Space::LoadedModule{.id = number, .info = std::move(*info), .log = std::move(reply.answer.text)};
 }
 
@@ -126,6 +155,8 @@ Result<PreparedKernel> GpuModules::Prepare(uint32_t module, uint32_t kernel) {
   const auto found = modules_.find(module);
   if (found == modules_.end() || kernel >= found->second.kernels.size()) return NoKernel(module, kernel);
   const module::KernelInfo& info = found->second.kernels[kernel];
+  if (!info.error.empty())
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, fmt::format("kernel {}: {}", info.name, info.error));
   const auto [prepared, fresh] = found->second.prepared.try_emplace(kernel, last_kernel_ + 1);
   if (fresh) kernels_[++last_kernel_] = {.module = module, .number = kernel, .param_bytes = info.param_bytes};
   return PreparedKernel{.id = prepared->second, .local_bytes = info.local_bytes, .max_threads = info.max_threads};
@@ -222,6 +253,13 @@ Status GpuModules::LoadInto(ExecutorLink& executor) {
 uint64_t GpuModules::BytesOf(std::span<const module::MemoryRange> variables) {
   return std::accumulate(variables.begin(), variables.end(), uint64_t{0},
                          [](uint64_t sum, const module::MemoryRange& range) { return sum + range.bytes; });
+}
+
+std::optional<std::string> GpuModules::FunctionOf(const guest::FenceFault& fault) const {
+  std::lock_guard lock(mutex_);
+  const auto found = modules_.find(fault.module);
+  if (found == modules_.end() || fault.function >= found->second.fenced.functions.size()) return std::nullopt;
+  return found->second.fenced.functions[fault.function];
 }
 
 std::optional<GpuModules::Kernel> GpuModules::FindToLaunch(uint32_t kernel) {

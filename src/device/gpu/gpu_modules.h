@@ -16,17 +16,21 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/compile/fence_store.h"
 #include "device/device.h"
 #include "device/gpu/current_executor.h"
 #include "device/gpu/gpu_memory.h"
 #include "device/host_share.h"
+#include "guest/gpu/fenced_ptx.h"
 
 namespace tutti::device::gpu {
 
 class GpuModules {
  public:
-  // Descriptions are memory of the host's, which `host` counts.
-  GpuModules(CurrentExecutor* executor, HostShare* host) : executor_(executor), host_(host) {}
+  // Descriptions are memory of the host's, which `host` counts. `fences`: modules are loaded fenced, for a device of
+  // that capability (90 for 9.0); null: as they are.
+  GpuModules(CurrentExecutor* executor, HostShare* host, FenceStore* fences, uint32_t capability)
+      : executor_(executor), host_(host), fences_(fences), capability_(capability) {}
 
   // What an executor says of a module's variables: no two may lie at one address. Those of no bytes are nowhere, and
   // left out. Sorts them.
@@ -42,6 +46,11 @@ class GpuModules {
   };
   // It cannot be found any more.
   Result<Unloaded> Unload(uint32_t module);
+
+  // Nobody waits for modules any more: those that are being fenced fail.
+  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  // Where a fenced kernel says that its fault was.
+  std::optional<std::string> FunctionOf(const guest::FenceFault& fault) const;
 
   // None is loaded any more: the executor is lost. The bytes that they took.
   uint64_t Forget();
@@ -68,6 +77,12 @@ class GpuModules {
     DescriptorPlace place;
     HostHold bytes;
   };
+  // What a fence has said of a module's functions.
+  struct Fenced {
+    std::vector<std::string> functions;  // by guest::FenceFault::function
+    std::map<std::string, std::string> refused;  // of those that may not run, and why
+    size_t bytes() const;
+  };
   struct Module {
     std::vector<module::KernelInfo> kernels;
     std::vector<module::MemoryRange> memory;  // of its variables, at addresses of the driver's
@@ -78,19 +93,23 @@ class GpuModules {
     uint64_t state = 0;  // ModuleState
     bool launched = false;  // some kernel of the client has been, since it was loaded
     bool written = false;  // a variable, by a copy or a fill
+    Fenced fenced;
   };
   struct Variable {
     uint64_t bytes = 0;
     uint32_t module = 0;
   };
-
-  Result<Space::LoadedModule> LoadNow(std::span<const uint8_t> image, GpuMemory& memory);
+  // Has the executor load it. Described as a client may know it.
+  Result<Space::LoadedModule> LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory);
   static uint64_t BytesOf(std::span<const module::MemoryRange> variables);
   std::shared_ptr<const Image> Keep(os::Fd file, uint64_t bytes, const GpuMemory& memory);
 
   CurrentExecutor* const executor_;
   HostShare* const host_;
   std::atomic<uint64_t> image_bytes_{0};  // that are kept
+  FenceStore* const fences_;
+  const uint32_t capability_;
+  Cancelled cancelled_{false};
   mutable std::mutex mutex_;
   std::map<uint32_t, Module> modules_;
   std::map<uint32_t, Module> unloading_;  // that cannot be found any more, but are loaded

@@ -19,6 +19,7 @@ struct GpuSettings {
   std::string executor;  // path of tutti-executor
   std::string vendor;  // TUTTI_VENDOR_LIBCUDA: path of the vendor's driver; default: the system's that is not ours
   Isolation isolation = Isolation::kProcess;
+  bool fenced = false;  // kernels check their own addresses (compiler/fence): set where the backend has a FenceStore
   uint32_t most_shared = 32;  // programs in one executor: as many as a GPU has queues
   size_t most_programs = 60;  // at once: fewer than executors, of which one is kept ready (gpu_settings.cc)
   // Of pinned and staging memory (device/host_share.h).

@@ -11,6 +11,7 @@
 #include "cuda/device_attribute.h"
 #include "cuda/limits.h"
 #include "cuda/result.h"
+#include "device/gpu/fenced_fault.h"
 #include "device/gpu/pilot.h"
 
 namespace tutti::device::gpu {
@@ -24,6 +25,11 @@ constexpr const char* kNoConditions = "conditional nodes of graphs are not suppo
 // when its kernels have ended.
 constexpr int kEndPatienceMs = 1'000, kSharedPatienceMs = 10'000;
 constexpr int kClosePatienceMs = 1'000;
+
+uint32_t CapabilityOf(const wire::DeviceInfo& device) {
+  return static_cast<uint32_t>(10 * device.attributes[cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] +
+                               device.attributes[cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR]);
+}
 
 const Error kGone{.code = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, .text = "the client has gone"};
 
@@ -59,7 +65,7 @@ GpuSpace::GpuSpace(ExecutorSource* executors, std::shared_ptr<Held> held, Sink* 
       remains_(remains),
       held_(std::move(held)),
       current_(sink),
-      modules_(&current_, &held_->host),
+      modules_(&current_, &held_->host, accounts.fences, CapabilityOf(executors->device())),
       engine_(this, sink, &GpuOperation::Make, MostBacklog(accounts.host_bytes), &held_->host),
       lent_(NoStreams()) {}
 
@@ -80,6 +86,7 @@ LentStreams GpuSpace::NoStreams() const {
 
 void GpuSpace::Abandon() {
   gone_.request_stop();  // others wait for an executor, too
+  modules_.Cancel();
   std::unique_lock lock(mutex_);
   engine_.Mute();
   muted_ = true;
@@ -298,8 +305,8 @@ void GpuSpace::SetLimits(const Limits& limits) {
 bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
   std::unique_lock lock(mutex_);
   if (executor_ == nullptr || (lent_.unfinished() == 0 && !dispatch_.waits())) return false;
-  if (const auto failure = executor_->Failure()) {
-    NoteEnd(*failure, executor_->FailsForAll());
+  if (const auto failure = FailureLocked()) {
+    NoteEnd(*failure, executor_->FailsForAll() && !fault_);
     UnlockAndRunDeferred(&lock);
     return true;
   }
@@ -354,7 +361,7 @@ void GpuSpace::LookForEnd() {
 void GpuSpace::LookForEndLocked() {
   if (executor_ == nullptr) return;
   if (!executor_->HasEnded() && !executor_->Failure()) return LookWhetherToLeave();
-  if (const auto failure = executor_->Failure()) return NoteEnd(*failure, executor_->FailsForAll());
+  if (const auto failure = FailureLocked()) return NoteEnd(*failure, executor_->FailsForAll() && !fault_);
   const std::string words = executor_->executor()->LastWords();
   NoteEnd({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
            .text = "the program's executor has ended" + (words.empty() ? words : ": " + words)},
@@ -417,12 +424,21 @@ void GpuSpace::ForgetWhatWasGiven() {
   dispatch_ = executor::DispatchWriter();
 }
 
+std::optional<Error> GpuSpace::FailureLocked() {
+  auto failure = executor_->Failure();
+  if (!failure) return failure;
+  const auto record = executor_->FenceFault();
+  if (!record) return failure;
+  fault_ = DescribeFault(*record, modules_.FunctionOf(*record));
+  return Error{.code = fault_->status, .text = fault_->report};
+}
+
 void GpuSpace::FailLocked(const Error& error) {
   if (error_ != 0) return;
   error_ = error.code;
   if (!muted_) {
     counters_.Add(metrics::Counter::faults);
-    sink_->Faulted(0, {.status = error.code, .report = error.text});
+    sink_->Faulted(0, fault_ ? *fault_ : Fault{.status = error.code, .report = error.text});
   }
   engine_.Drain(0);
 }
@@ -483,6 +499,7 @@ void GpuSpace::Replace() {
 
 void GpuSpace::Recover() {
   error_ = 0;
+  fault_.reset();
   sink_->Recovered(0);
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
     MemoryAccount* account = nullptr;  // the device's
     MemoryAccount* host = nullptr;
     uint64_t host_bytes = 0;  // of which a client may have so many
+    FenceStore* fences = nullptr;  // null: kernels are not fenced
     std::shared_ptr<const void> place;  // given back with the Space
   };
   // Its executor comes later. What it is given outlives it.
@@ -159,6 +161,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   enum class Takes : uint8_t { kNothing, kWhatStays, kAll };
   void AcquireExecutor(Takes takes);
   Status HandOver(ExecutorLink& executor, Takes takes);
+  // Of its executor. What a fenced kernel has recorded is kept for FailLocked.
+  std::optional<Error> FailureLocked();
   void LookForEndLocked();
   void LoseExecutor(const Error& error);
   void ForgetWhatWasGiven();
@@ -213,6 +217,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   std::shared_ptr<ExecutorLink> executor_;  // null: has not come yet, or is lost
   executor::DispatchWriter dispatch_;  // to it
   int32_t error_ = 0;  // sticky
+  std::optional<Fault> fault_;  // why, if a fenced kernel has said so
   bool lost_ = false;  // until Reset
   uint32_t replaced_in_vain_ = 0;  // executors, since something was done, or one has lasted
   uint64_t replaced_ns_ = 0;

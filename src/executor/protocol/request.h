@@ -60,7 +60,6 @@ enum RequestFlags : uint32_t {
   kFenced = 1u << 3,
 };
 
-
 // What kernels may leave in the context by a module's code, and another context does not have (Answer::value).
 enum ModuleState : uint64_t {
   kKeepsVariables = 1u << 0,  // variables that kernels may write
