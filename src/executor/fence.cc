@@ -13,6 +13,7 @@ namespace {
 using namespace cuda;
 
 constexpr size_t kRecordBytes = 4096;
+constexpr uint32_t kGoOn = 0, kEnd = 1;  // what threads that jump back find
 constexpr uint8_t kWhole = guest::kFenceReadable | guest::kFenceWritable;
 
 }  // namespace
@@ -20,8 +21,8 @@ constexpr uint8_t kWhole = guest::kFenceReadable | guest::kFenceWritable;
 // Its copies are done when it returns.
 Status Fence::Write(CUdeviceptr to, const void* bytes, size_t count) const {
   if (count == 0) return {};
-  TUTTI_TRY(vendor_.Check(vendor_.cuMemcpyAsync(to, reinterpret_cast<CUdeviceptr>(bytes), count, stream_),
-                          "cuMemcpyAsync"));
+  TUTTI_TRY(
+      vendor_.Check(vendor_.cuMemcpyAsync(to, reinterpret_cast<CUdeviceptr>(bytes), count, stream_), "cuMemcpyAsync"));
   return vendor_.Check(vendor_.cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
@@ -33,11 +34,14 @@ Status Fence::Open(uint64_t base, uint64_t host_bytes, uint64_t device_bytes) {
   TUTTI_TRY(vendor_.Check(vendor_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0),
                           "cuStreamCreateWithPriority"));
   shadow_.assign(bytes_ / guest::kFenceSlabBytes, 0);
-  TUTTI_TRY(vendor_.Check(vendor_.cuMemAlloc_v2(&map_, shadow_.size()), "cuMemAlloc"));
+  const uint64_t behind = AlignUp(shadow_.size(), sizeof kGoOn);
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemAlloc_v2(&map_, behind + sizeof kGoOn), "cuMemAlloc"));
   TUTTI_TRY(Write(map_, shadow_.data(), shadow_.size()));
-  TUTTI_TRY(vendor_.Check(vendor_.cuMemHostAlloc(&fault_, kRecordBytes,
-                                                 CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-                          "cuMemHostAlloc"));
+  stop_ = map_ + behind;
+  TUTTI_TRY(Write(stop_, &kGoOn, sizeof kGoOn));
+  TUTTI_TRY(
+      vendor_.Check(vendor_.cuMemHostAlloc(&fault_, kRecordBytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+                    "cuMemHostAlloc"));
   std::memset(fault_, 0, kRecordBytes);
   return vendor_.Check(vendor_.cuMemHostGetDevicePointer_v2(&fault_address_, fault_, 0), "cuMemHostGetDevicePointer");
 }
@@ -85,13 +89,15 @@ Status Fence::Enter(uint32_t number, CUmodule module) {
                                 .window_base = base_,
                                 .window_bytes = bytes_,
                                 .map = map_,
-                                .reserved = 0};
+                                .stop = stop_};
   TUTTI_TRY(Write(address, &words, sizeof words));
   words_.insert_or_assign(number, address);
   return {};
 }
 
 void Fence::Leave(uint32_t number) { words_.erase(number); }
+
+Status Fence::Stop() { return is_open() ? Write(stop_, &kEnd, sizeof kEnd) : Status{}; }
 
 Status Fence::Close() {
   Status closed;

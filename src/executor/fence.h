@@ -31,6 +31,8 @@ class Fence {
   // Fills in a module's words. A module that has none has not been fenced.
   Status Enter(uint32_t number, cuda::CUmodule module);
   void Leave(uint32_t number);
+  // Kernels that jump back end soon.
+  Status Stop();
   // Nothing runs any more.
   Status Close();
 
@@ -48,7 +50,7 @@ class Fence {
   const Vendor& vendor_;
   cuda::CUstream stream_ = nullptr;
   uint64_t base_ = 0, host_bytes_ = 0, bytes_ = 0;  // of the window
-  cuda::CUdeviceptr map_ = 0;
+  cuda::CUdeviceptr map_ = 0, stop_ = 0;  // one allocation
   cuda::CUdeviceptr fault_address_ = 0;
   void* fault_ = nullptr;  // the same record, as this process has it
   std::map<uint32_t, cuda::CUdeviceptr> words_;  // by module

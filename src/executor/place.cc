@@ -46,6 +46,7 @@ Status Place::Run() {
   });
   if (submits.joinable()) {  // else the system has no room for it, and the server is told by the end of the place
     Serve();
+    (void)fence_.Stop();  // one that fails is lost, as its kernels are
     submitter_.Stop();
     submits.join();
   }

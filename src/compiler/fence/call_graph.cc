@@ -4,8 +4,7 @@
 
 namespace tutti::compiler::fencing {
 
-CallGraph::CallGraph(const ptx::Module& module)
-    : callees_(module.functions.size()), callers_(module.functions.size()) {
+CallGraph::CallGraph(const ptx::Module& module) : callees_(module.functions.size()), callers_(module.functions.size()) {
   for (uint32_t caller = 0; caller < module.functions.size(); ++caller) {
     for (const ptx::Instruction& instruction : module.functions[caller].instructions) {
       if (instruction.opcode != ptx::Opcode::kCall) continue;

@@ -139,6 +139,23 @@ std::string Body(const Meanings& meanings) {
   return text;
 }
 
+std::string Poll() {
+  return fmt::format(R"(.func {0}()
+{{
+{1}	ld.OWN.u64 %rd1, [__tutti_fence+56];
+	setp.eq.u64 %p1, %rd1, 0;
+	@%p1 bra DONE;
+	ld.volatile.global.u32 %r1, [%rd1];
+	setp.eq.u32 %p1, %r1, 0;
+	@%p1 bra DONE;
+	exit;
+DONE:
+	ret;
+}}
+)",
+                     kPollFunction, kRegisters);
+}
+
 std::string Functions(const Meanings& meanings) {
   const auto kind = [](guest::FaultKind fault) { return static_cast<uint32_t>(fault); };
   return fmt::format(R"(.func {0}(.param .b64 address, .param .b32 kind, .param .b32 place, .param .b32 line)
@@ -187,7 +204,7 @@ FAULT:
 }  // namespace
 
 std::string CheckFunctions(const Meanings& meanings) {
-  std::string text = Functions(meanings);
+  std::string text = Functions(meanings) + Poll();
   const std::string_view own = meanings.full ? "global" : "const";
   for (size_t at = 0; (at = text.find(kOwnSpace, at)) != std::string::npos;) text.replace(at, kOwnSpace.size(), own);
   return text;

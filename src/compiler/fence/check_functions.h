@@ -8,6 +8,7 @@ namespace tutti::compiler::fencing {
 
 inline constexpr const char* kCheckFunction = "__tutti_check";
 inline constexpr const char* kFaultFunction = "__tutti_fault";
+inline constexpr const char* kPollFunction = "__tutti_poll";
 inline constexpr const char* kVariableTable = "__tutti_variables";
 inline constexpr const char* kDynamicShared = "__tutti_dynamic_shared";
 

@@ -4,7 +4,7 @@
 //     global memory where the module's own constants leave no room: nobody may write there either);
 //   * __tutti_variables, a table of the module's own variables: they lie where the driver loaded the module, not in the
 //     window, and their addresses can be computed with;
-//   * __tutti_check and __tutti_fault, out of line.
+//   * __tutti_check, __tutti_fault and __tutti_poll, out of line.
 //
 // Names of the module stay, so the device finds its variables as in the original. Direct accesses to variables, which
 // are the most frequent, need no check. A thread cannot ask for the bounds of its local memory: where a module has
@@ -177,6 +177,7 @@ class ModuleFence {
                                            .type = T::kB8,
                                            .count = 0,
                                            .alignment = 4});
+    symbols_.poll = AddFunction(kPollFunction, {});
     symbols_.fault = AddFunction(kFaultFunction, {T::kB64, T::kB32, T::kB32, T::kB32});
     symbols_.check = AddFunction(kCheckFunction, {T::kB64, T::kB64, T::kB32, T::kB32, T::kB32, T::kB64, T::kB64});
   }

@@ -22,6 +22,8 @@ using ptx::RegisterId;
 Operand Register(RegisterId id) { return {.kind = OperandKind::kRegister, .index = id}; }
 constexpr uint64_t kSharedUnitBytes = 128;  // PTX ISA, %total_smem_size: sm_80 and later
 
+constexpr uint32_t kTurns = 1024;  // between two looks
+
 Operand Number(uint64_t bits) { return {.kind = OperandKind::kImmediate, .bits = bits}; }
 Operand Symbol(ptx::SymbolId id, int64_t offset = 0) {
   return {.kind = OperandKind::kSymbol, .index = id, .offset = offset};
@@ -42,6 +44,7 @@ class FunctionFence {
       position_ = instruction.position;
       source_line_ = instruction.source_line;
       source_file_ = instruction.source_file;
+      if (JumpsBack(instruction, static_cast<uint32_t>(starts.size() - 1))) CountTurn();
       Rewrite(instruction);
       if (!refusal_.empty()) return refusal_;
     }
@@ -146,7 +149,27 @@ class FunctionFence {
     return found->second;
   }
 
+  // `at`: its index in the function as it was.
+  bool JumpsBack(const Instruction& instruction, uint32_t at) const {
+    const auto is_before = [&](ptx::LabelId label) { return function_.labels[label].instruction <= at; };
+    if (instruction.opcode == O::kBrx && instruction.branch_targets != ~0u)
+      return std::ranges::any_of(function_.branch_targets[instruction.branch_targets], is_before);
+    return instruction.opcode == O::kBra && !instruction.operands.empty() && is_before(instruction.operands[0].index);
+  }
+  void CountTurn() {
+    if (turns_ == kNone) turns_ = NewRegister("turns", T::kU32);
+    const RegisterId over = Temporary("over", T::kPred);
+    const ptx::LabelId go_on = NewLabel();
+    Emit(O::kSub, {}, {T::kU32}, {Register(turns_), Register(turns_), Number(1)});
+    Emit(O::kSetp, {M::kEq}, {T::kU32}, {Register(over), Register(turns_), Number(0)});
+    Emit(O::kBra, {}, {}, {Label(go_on)}).guard = ptx::Guard{over, true};
+    Emit(O::kMov, {}, {T::kU32}, {Register(turns_), Number(kTurns)});
+    EmitCall(symbols_.poll, {});
+    Place(go_on);
+  }
+
   void MakePrologue() {
+    if (turns_ != kNone) Emit(O::kMov, {}, {T::kU32}, {Register(turns_), Number(kTurns)});
     if (low_ != kNone && symbols_.has_local) MakeLocalBounds();
     for (auto& [region, bounds] : bounds_) {
       switch (region) {
@@ -458,7 +481,7 @@ class FunctionFence {
   std::vector<Instruction> made_;
   std::map<Region, Bounds> bounds_;
   std::map<std::string, RegisterId> temporaries_;
-  RegisterId low_ = kNone, high_ = kNone;
+  RegisterId low_ = kNone, high_ = kNone, turns_ = kNone;
   uint32_t next_label_ = 0;
   ptx::SourcePosition position_;
   uint32_t source_line_ = 0, source_file_ = 0;

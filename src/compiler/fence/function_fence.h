@@ -7,6 +7,8 @@
 //
 // `start` and `limit` are those of the memory that the instruction names; for generic addresses the run in the client's
 // window, which is where most point. __tutti_check knows what else an address may refer to.
+//
+// A jump back is preceded by a count of such jumps; at each 1,024th the thread looks whether it is to end.
 #pragma once
 
 #include <string>
@@ -20,7 +22,7 @@ namespace tutti::compiler::fencing {
 
 // What all functions of the module share: indices in Module::symbols, and facts.
 struct FenceSymbols {
-  ptx::SymbolId words = 0, check = 0, fault = 0, dynamic_shared = 0;
+  ptx::SymbolId words = 0, check = 0, fault = 0, poll = 0, dynamic_shared = 0;
   ptx::StateSpace words_space = ptx::StateSpace::kConst;
   bool has_local = false;  // functions take the bounds of local memory as two more parameters
   std::vector<ptx::SymbolId> constants;  // constant variables

@@ -33,8 +33,7 @@ Result<std::shared_ptr<const compiler::FencedImage>> FenceStore::Fence(std::span
     if (const auto entry = cache().Find(key)) {
       if (auto fenced = compiler::ParseFencedImage(entry->bytes)) return std::make_shared<Image>(std::move(*fenced));
     }
-    const compiler::CompileRequest request{
-        .op = compiler::CompileOp::kFence, .kernel = {}, .capability = capability};
+    const compiler::CompileRequest request{.op = compiler::CompileOp::kFence, .kernel = {}, .capability = capability};
     TUTTI_ASSIGN(const auto answer, pool_.Compile(request, image, image_key, cancelled));
     // The client gets this number as it is, so it must be a CUresult.
     if (answer.status != 0)

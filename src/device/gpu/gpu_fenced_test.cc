@@ -1,12 +1,12 @@
-// Spaces that share an executor, with kernels that are fenced, and our own driver as the vendor's: what ends one of them
-// is nothing to the others, who compute in the same context meanwhile.
+// Spaces that share an executor, with kernels that are fenced, and our own driver as the vendor's: what ends one of
+// them is nothing to the others, who compute in the same context meanwhile.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <iterator>
 #include <memory>
-#include <fstream>
 #include <string>
 
 #include "cuda/result.h"
@@ -119,9 +119,7 @@ TEST_F(GpuFenced, FreedMemoryIsAFaultOfItsClientAlone) {
   FaultsAlone(KernelOf("  st.global.u32 [%a], 1;\n"), cuda::CUDA_ERROR_ILLEGAL_ADDRESS, {freed});
 }
 
-TEST_F(GpuFenced, ATrapIsAFaultOfItsClientAlone) {
-  FaultsAlone(KernelOf("  trap;\n"), cuda::CUDA_ERROR_LAUNCH_FAILED);
-}
+TEST_F(GpuFenced, ATrapIsAFaultOfItsClientAlone) { FaultsAlone(KernelOf("  trap;\n"), cuda::CUDA_ERROR_LAUNCH_FAILED); }
 
 TEST_F(GpuFenced, AnAssertionIsAFaultOfItsClientAlone) {
   FaultsAlone(KernelOf("  call __assertfail, (%a, %a, %r0, %a, %a);\n",
@@ -167,13 +165,13 @@ TEST_F(GpuFenced, TheFencesOwnVariablesCannotBeNamed) {
       0, {reinterpret_cast<const uint8_t*>(cts::kVariables.data()), cts::kVariables.size()});
   ASSERT_TRUE(module) << module.error().text;
   EXPECT_EQ(module->info.variables.size(), 3u);
-  for (const module::VariableInfo& variable : module->info.variables) EXPECT_FALSE(variable.name.starts_with("__tutti"));
+  for (const module::VariableInfo& variable : module->info.variables)
+    EXPECT_FALSE(variable.name.starts_with("__tutti"));
 }
 
 TEST_F(GpuFenced, AKernelThatCannotBeFencedIsRefusedWithTheInstructionAndTheRemedy) {
   const std::string text = KernelOf("  mapa.u64 %t0, %a, 0;\n");
-  const auto module =
-      culprit_->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  const auto module = culprit_->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   ASSERT_TRUE(module) << module.error().text;
   const uint32_t any[3] = {0, 0, 0};
   const auto kernel = culprit_->space().Prepare(module->id, 0, any);
@@ -184,14 +182,51 @@ TEST_F(GpuFenced, AKernelThatCannotBeFencedIsRefusedWithTheInstructionAndTheReme
 }
 
 TEST_F(GpuFenced, AnImageWithoutPtxIsRefusedWithTheRemedy) {
-  const std::string image = "\x7f" "ELF no PTX in it";
-  const auto module =
-      culprit_->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(image.data()), image.size()});
+  const std::string image =
+      "\x7f"
+      "ELF no PTX in it";
+  const auto module = culprit_->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(image.data()), image.size()});
   ASSERT_FALSE(module);
   EXPECT_TRUE(culprit_->Computes());
 }
 
-// Its own mistake: what an atomic of it does not reach, the words of its fence, is what would let it out.
+TEST_F(GpuFenced, AKernelWithoutEndEndsWithItsClient) {
+  const uint64_t word = culprit_->Allocate(sizeof(uint64_t)), base = culprit_->space().window_base();
+  culprit_->Launch(1, culprit_->Kernel(cts::kAwait), 1, 1, {word, 0, 0, 0});
+  culprit_ = nullptr;
+  EXPECT_EQ(backend_->memory(0).device_bytes(), neighbour_->sink().memory_used(0));
+  culprit_ = Serve();
+  EXPECT_EQ(culprit_->space().window_base(), base) << "in its place";
+  EXPECT_TRUE(culprit_->Computes());
+  EXPECT_TRUE(neighbour_->Computes());
+  EXPECT_EQ(Executors(), 2u) << "theirs, and the next one";
+}
+
+TEST_F(GpuFenced, ATimeLimitEndsAKernelAndItsClientComputesAgainInTheSameContext) {
+  const uint64_t word = culprit_->Allocate(sizeof(uint64_t));
+  culprit_->Launch(1, culprit_->Kernel(cts::kAwait), 1, 1, {word, 0, 0, 0});
+  culprit_->space().SetLimits({.kernel_ns = 20'000'000});
+  ASSERT_TRUE(culprit_->sink().WaitFaults(1));
+  EXPECT_EQ(culprit_->sink().faults()[0].status, cuda::CUDA_ERROR_LAUNCH_TIMEOUT);
+  culprit_->space().SetLimits({});
+  culprit_->space().Reset(0);
+  EXPECT_TRUE(culprit_->Computes());
+  EXPECT_TRUE(neighbour_->Computes());
+  EXPECT_TRUE(neighbour_->sink().faults().empty());
+  EXPECT_EQ(Executors(), 2u) << "theirs, and the next one";
+}
+
+// The thread that ends is the one that the others wait for.
+TEST_F(GpuFenced, ThreadsThatWaitForOneThatHasFaultedEnd) {
+  const uint64_t word = culprit_->Allocate(sizeof(uint64_t));
+  FaultsAlone(KernelOf("  mov.u32 %r0, %tid.x;\n  setp.eq.u32 %p0, %r0, 0;\n  @%p0 trap;\n"
+                       "again:\n  ld.volatile.global.u64 %t0, [%a];\n  setp.eq.u64 %p1, %t0, 0;\n  @%p1 bra again;\n"),
+              cuda::CUDA_ERROR_LAUNCH_FAILED, {word});
+  culprit_->space().Reset(0);
+  EXPECT_TRUE(culprit_->Computes());
+  EXPECT_EQ(Executors(), 2u) << "theirs, and the next one";
+}
+
 TEST_F(GpuFenced, ManyModulesHaveTheirOwnWords) {
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(culprit_->Computes());
   culprit_->Allocate(16 * kMebibyte);

@@ -11,6 +11,8 @@
 // while no kernel of the client runs. Most accesses need no look at the map: they lie in the run, which is memory
 // without a hole from `run_base` on. It may grow while kernels run, and shrink or begin elsewhere only while none does.
 //
+// No driver takes a kernel off the GPU. So threads that jump back look now and then at a word, and exit when it is set.
+//
 // Layouts here are baked into generated code.
 #pragma once
 
@@ -35,7 +37,7 @@ struct FenceWords {
   uint64_t window_base;  // the client's addresses, a multiple of kFenceSlabBytes
   uint64_t window_bytes;  // 0: nothing but the run has memory
   uint64_t map;  // device address of the window's bytes, outside of every client's memory
-  uint64_t reserved;
+  uint64_t stop;  // device address of a word outside of every client's memory; 0: none. Not 0 there: threads end
 };
 
 struct FenceFault {
