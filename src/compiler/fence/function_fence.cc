@@ -6,6 +6,7 @@
 #include <map>
 
 #include "compiler/fence/check_functions.h"
+#include "compiler/fence/function_writer.h"
 #include "guest/fault_kind.h"
 
 namespace tutti::compiler::fencing {
@@ -19,31 +20,19 @@ using ptx::Operand;
 using ptx::OperandKind;
 using ptx::RegisterId;
 
-Operand Register(RegisterId id) { return {.kind = OperandKind::kRegister, .index = id}; }
 constexpr uint64_t kSharedUnitBytes = 128;  // PTX ISA, %total_smem_size: sm_80 and later
-
 constexpr uint32_t kTurns = 1024;  // between two looks
 
-Operand Number(uint64_t bits) { return {.kind = OperandKind::kImmediate, .bits = bits}; }
-Operand Symbol(ptx::SymbolId id, int64_t offset = 0) {
-  return {.kind = OperandKind::kSymbol, .index = id, .offset = offset};
-}
-Operand Local(uint32_t id, int64_t offset = 0) { return {.kind = OperandKind::kLocal, .index = id, .offset = offset}; }
-Operand Label(ptx::LabelId id) { return {.kind = OperandKind::kLabel, .index = id}; }
-
-class FunctionFence {
+class FunctionFence : private FunctionWriter {
  public:
   FunctionFence(const ptx::Module& module, ptx::Function& function, uint32_t number, const FenceSymbols& symbols)
-      : module_(module), function_(function), number_(number), symbols_(symbols) {}
+      : FunctionWriter(function), module_(module), number_(number), symbols_(symbols) {}
 
   std::string Run() {
-    for (const ptx::Label& label : function_.labels) names_.push_back(label.name);
     std::vector<uint32_t> starts;  // of what each old instruction became
     for (const Instruction& instruction : function_.instructions) {
       starts.push_back(static_cast<uint32_t>(made_.size()));
-      position_ = instruction.position;
-      source_line_ = instruction.source_line;
-      source_file_ = instruction.source_file;
+      StandAt(instruction);
       if (JumpsBack(instruction, static_cast<uint32_t>(starts.size() - 1))) CountTurn();
       Rewrite(instruction);
       if (!refusal_.empty()) return refusal_;
@@ -64,70 +53,6 @@ class FunctionFence {
   }
 
  private:
-  // The printer needs labels in the order of the text.
-  void SortLabels() {
-    std::vector<ptx::LabelId> order(function_.labels.size()), place(order.size());
-    for (ptx::LabelId i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order, {}, [&](ptx::LabelId i) { return function_.labels[i].instruction; });
-    std::vector<ptx::Label> sorted;
-    for (ptx::LabelId i = 0; i < order.size(); ++i) {
-      place[order[i]] = i;
-      sorted.push_back(function_.labels[order[i]]);
-    }
-    function_.labels = std::move(sorted);
-    const auto follow = [&](Operand& operand) {
-      if (operand.kind == OperandKind::kLabel) operand.index = place[operand.index];
-    };
-    for (Instruction& instruction : function_.instructions) std::ranges::for_each(instruction.operands, follow);
-    std::ranges::for_each(function_.vector_operands, follow);
-    for (auto& targets : function_.branch_targets) {
-      for (ptx::LabelId& label : targets) label = place[label];
-    }
-  }
-
-  RegisterId NewRegister(const char* name, T type) {
-    std::string unique = fmt::format("%tutti_{}", name);
-    const auto taken = [&] {
-      return std::ranges::any_of(function_.registers, [&](const auto& r) { return r.name == unique; });
-    };
-    for (int i = 1; taken(); ++i) unique = fmt::format("%tutti_{}_{}", name, i);
-    function_.registers.push_back({unique, type});
-    return static_cast<RegisterId>(function_.registers.size() - 1);
-  }
-  RegisterId Temporary(const char* name, T type) {
-    const auto [found, made] = temporaries_.try_emplace(name, 0);
-    if (made) found->second = NewRegister(name, type);
-    return found->second;
-  }
-  ptx::LabelId NewLabel() {
-    std::string name;
-    do {
-      name = fmt::format("$tutti_{}", next_label_++);
-    } while (std::ranges::find(names_, name) != names_.end());
-    function_.labels.push_back({name, 0});
-    return static_cast<ptx::LabelId>(function_.labels.size() - 1);
-  }
-  void Place(ptx::LabelId label) { function_.labels[label].instruction = static_cast<uint32_t>(made_.size()); }
-
-  Instruction& Emit(O opcode, std::initializer_list<M> modifiers, std::initializer_list<T> types,
-                    std::vector<Operand> operands) {
-    Instruction instruction;
-    instruction.opcode = opcode;
-    for (const M modifier : modifiers) instruction.modifiers.push_back(modifier);
-    for (const T type : types) instruction.types.push_back(type);
-    instruction.operands = std::move(operands);
-    instruction.position = position_;
-    instruction.source_line = source_line_;
-    instruction.source_file = source_file_;
-    made_.push_back(std::move(instruction));
-    return made_.back();
-  }
-  void EmitMove(RegisterId to, Operand from) { Emit(O::kMov, {}, {T::kU64}, {Register(to), from}); }
-  void EmitCall(ptx::SymbolId target, std::vector<Operand> arguments) {
-    const auto count = static_cast<uint32_t>(arguments.size());
-    arguments.insert(arguments.begin(), Symbol(target));
-    Emit(O::kCall, {}, {}, std::move(arguments)).call_arguments = count;
-  }
   void EmitFault(guest::FaultKind kind, Operand address) {
     EmitCall(symbols_.fault, {address, Number(static_cast<uint32_t>(kind)), Number(number_), Number(position_.line)});
   }
@@ -473,18 +398,11 @@ class FunctionFence {
   static constexpr uint32_t kNone = ~0u;
 
   const ptx::Module& module_;
-  ptx::Function& function_;
   const uint32_t number_;
   const FenceSymbols& symbols_;
   const size_t old_labels_ = function_.labels.size();
-  std::vector<std::string> names_;
-  std::vector<Instruction> made_;
   std::map<Region, Bounds> bounds_;
-  std::map<std::string, RegisterId> temporaries_;
   RegisterId low_ = kNone, high_ = kNone, turns_ = kNone;
-  uint32_t next_label_ = 0;
-  ptx::SourcePosition position_;
-  uint32_t source_line_ = 0, source_file_ = 0;
   std::string refusal_;
 };
 
