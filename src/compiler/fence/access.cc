@@ -14,6 +14,7 @@ using O = ptx::Opcode;
 using ptx::OperandKind;
 
 constexpr uint32_t kMostAlignLog2 = 5;
+constexpr uint64_t kRowAlignBits = 128;  // of matrices
 
 // Instructions that access no memory, or none at an address that the program computes.
 constexpr O kHarmless[] = {
@@ -113,14 +114,13 @@ constexpr O kHarmless[] = {
     O::kVsub2,
     O::kVsub4,
     O::kXor,
-    // Hints: nothing is changed, and nothing fetched that is not there.
-    O::kPrefetch,
-    O::kPrefetchu,
-    O::kCreatepolicy,
     O::kGriddepcontrol,
-    O::kSetmaxnreg,
     O::kGetctarank,
 };
+
+// Left out: what hardware does with such an address that is wild, or with the policy of a cache that is none, nobody
+// says.
+constexpr O kHints[] = {O::kPrefetch, O::kPrefetchu, O::kApplypriority, O::kDiscard};
 
 // Modifiers of accesses that change neither which bytes are touched nor whose they are.
 constexpr M kSameBytes[] = {
@@ -219,6 +219,8 @@ class Finder {
 
   Accesses Find() {
     if (Holds(kHarmless, instruction_.opcode)) return {};
+    const bool fetches_ahead = instruction_.opcode == O::kCp && Has(M::kPrefetch) && !Has(M::kTensor);
+    if (Holds(kHints, instruction_.opcode) || fetches_ahead) return {.list = {}, .refusal = {}, .is_hint = true};
     FindAccesses();
     const auto unknown =
         modifiers_.FirstUnseen([](M modifier) { return ptx::IsHint(modifier) || Holds(kSameBytes, modifier); });
@@ -243,8 +245,6 @@ class Finder {
         if (instruction_.opcode == O::kSt && Has(M::kBulk)) return StoreBulk();
         return Plain(true);
       case O::kCp: return Copy();
-      case O::kDiscard:
-      case O::kApplypriority: return Add(0, instruction_.space, 128, 0, true);
       case O::kLdmatrix: return Add(NextAddress(0), instruction_.space, 16, 4, false);
       case O::kStmatrix: return Add(NextAddress(0), instruction_.space, 16, 4, true);
       case O::kWmma: return Wmma();
@@ -278,7 +278,7 @@ class Finder {
   }
 
   void Add(uint32_t operand, ptx::StateSpace space, uint64_t bytes, uint32_t align_log2, bool writes,
-           uint32_t counted_by = kNone, uint64_t factor = 0) {
+           uint32_t counted_by = kNone, uint64_t factor = 0, uint32_t count_align_log2 = 0) {
     if (operand == kNone) return;
     Region region;
     switch (space) {
@@ -297,7 +297,8 @@ class Finder {
                            .align_log2 = std::min(align_log2, kMostAlignLog2),
                            .writes = writes,
                            .counted_by = counted_by,
-                           .factor = factor});
+                           .factor = factor,
+                           .count_align_log2 = count_align_log2});
   }
 
   void Plain(bool writes) {
@@ -313,7 +314,7 @@ class Finder {
   // cp.async [shared], [global], size{, source size}; cp.async.bulk [to], [from], size{, [mbarrier]}.
   void Copy() {
     if (Has(M::kTensor)) return Refuse("copies by tensor maps cannot be fenced");
-    if (Has(M::kCommitGroup) || Has(M::kWaitGroup) || Has(M::kWaitAll) || Has(M::kPrefetch)) return;
+    if (Has(M::kCommitGroup) || Has(M::kWaitGroup) || Has(M::kWaitAll)) return;
     const uint32_t to = NextAddress(0);
     if (Has(M::kMbarrier)) return Add(to, ptx::StateSpace::kShared, 8, 3, true);
     const uint32_t from = to == kNone ? kNone : NextAddress(to + 1);
@@ -324,8 +325,8 @@ class Finder {
       Add(to, instruction_.space, size.bits, Has(M::kBulk) ? 4 : align, true);
       Add(from, instruction_.second_space, size.bits, Has(M::kBulk) ? 4 : align, false);
     } else {
-      Add(to, instruction_.space, 0, 4, true, from + 1, 1);
-      Add(from, instruction_.second_space, 0, 4, false, from + 1, 1);
+      Add(to, instruction_.space, 0, 4, true, from + 1, 1, 4);
+      Add(from, instruction_.second_space, 0, 4, false, from + 1, 1, 4);
     }
     Add(NextAddress(from + 1), ptx::StateSpace::kShared, 8, 3, true);
   }
@@ -334,7 +335,7 @@ class Finder {
   void StoreBulk() {
     if (instruction_.space != ptx::StateSpace::kShared)
       return Refuse("a store in bulk at a generic address cannot be fenced");
-    Add(0, instruction_.space, 0, 3, true, 1, 1);
+    Add(0, instruction_.space, 0, 3, true, 1, 1, 3);
   }
 
   // A matrix in memory: rows (or columns) of `minor` elements, `stride` apart.
@@ -357,8 +358,10 @@ class Finder {
       const bool given = stride < instruction_.operands.size();
       const uint64_t last = (major - 1) * bits / 8;
       const uint64_t row = (minor * bits + 7) / 8;
-      Add(address, instruction_.space, given ? row : row + last * minor, 0, Has(M::kStore), given ? stride : kNone,
-          last);
+      // Rows begin at multiples of 16 bytes.
+      const auto step = static_cast<uint32_t>(std::bit_width(kRowAlignBits / bits) - 1);
+      Add(address, instruction_.space, given ? row : row + last * minor, 4, Has(M::kStore), given ? stride : kNone,
+          last, given ? step : 0);
       return;
     }
     Refuse("matrices of this shape cannot be fenced");

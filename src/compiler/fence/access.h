@@ -21,11 +21,13 @@ struct Access {
   // The number of bytes is factor * (this operand) + bytes; ~0: no such operand.
   uint32_t counted_by = ~0u;
   uint64_t factor = 0;
+  uint32_t count_align_log2 = 0;  // that operand is a multiple of this
 };
 
 struct Accesses {
   std::vector<Access> list;
   std::string refusal;  // not empty: why the instruction cannot be fenced
+  bool is_hint = false;  // without it the program does the same
 };
 
 Accesses AccessesOf(const ptx::Function& function, const ptx::Instruction& instruction);

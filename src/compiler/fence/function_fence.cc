@@ -6,7 +6,7 @@
 #include <map>
 
 #include "compiler/fence/check_functions.h"
-#include "compiler/fence/function_writer.h"
+#include "compiler/fence/register_checks.h"
 #include "guest/fault_kind.h"
 
 namespace tutti::compiler::fencing {
@@ -23,10 +23,10 @@ using ptx::RegisterId;
 constexpr uint64_t kSharedUnitBytes = 128;  // PTX ISA, %total_smem_size: sm_80 and later
 constexpr uint32_t kTurns = 1024;  // between two looks
 
-class FunctionFence : private FunctionWriter {
+class FunctionFence : private RegisterChecks {
  public:
   FunctionFence(const ptx::Module& module, ptx::Function& function, uint32_t number, const FenceSymbols& symbols)
-      : FunctionWriter(function), module_(module), number_(number), symbols_(symbols) {}
+      : RegisterChecks(function, number, symbols), module_(module) {}
 
   std::string Run() {
     std::vector<uint32_t> starts;  // of what each old instruction became
@@ -53,10 +53,6 @@ class FunctionFence : private FunctionWriter {
   }
 
  private:
-  void EmitFault(guest::FaultKind kind, Operand address) {
-    EmitCall(symbols_.fault, {address, Number(static_cast<uint32_t>(kind)), Number(number_), Number(position_.line)});
-  }
-
   // Where a region starts and how long it is, as registers; made by the prologue.
   struct Bounds {
     RegisterId start, size;
@@ -198,23 +194,18 @@ class FunctionFence : private FunctionWriter {
       case O::kTrap:
       case O::kBrkpt: return Guarded(instruction, [&] { EmitFault(guest::FaultKind::kLaunchFailed, Number(0)); });
       case O::kBrx: return RewriteTable(instruction);
+      case O::kCreatepolicy:  // nobody uses it
+        Emit(O::kMov, {}, {T::kB64}, {instruction.operands[0], Number(0)}).guard = instruction.guard;
+        return;
       case O::kCall: return RewriteCall(instruction);
       default: break;
     }
     const Accesses accesses = AccessesOf(function_, instruction);
     refusal_ = accesses.refusal;
-    if (!refusal_.empty()) return;
+    if (!refusal_.empty() || accesses.is_hint) return;
     for (const Access& access : accesses.list) Check(instruction, access);
-    made_.push_back(instruction);
-  }
-
-  template <typename Body>
-  void Guarded(const Instruction& instruction, Body body) {
-    if (!instruction.guard) return body();
-    const ptx::LabelId over = NewLabel();
-    Emit(O::kBra, {}, {}, {Label(over)}).guard = ptx::Guard{instruction.guard->predicate, !instruction.guard->negated};
-    body();
-    Place(over);
+    if (instruction.opcode == O::kBar || instruction.opcode == O::kBarrier) CheckBarrier(instruction);
+    made_.push_back(Harmless(instruction));
   }
 
   // Inside of a variable whatever the registers hold.
@@ -297,6 +288,7 @@ class FunctionFence : private FunctionWriter {
       const RegisterId bytes = Temporary("bytes", T::kU64), outside = Temporary("outside", T::kPred),
                        rest = Temporary("rest", T::kU64);
       Operand count = instruction.operands[access.counted_by];
+      CheckCount(count, access);
       if (count.kind == OperandKind::kImmediate) {
         EmitMove(bytes, Number(static_cast<uint32_t>(count.bits) * access.factor));
       } else if (access.factor == 1 && count.kind == OperandKind::kRegister &&
@@ -321,6 +313,24 @@ class FunctionFence : private FunctionWriter {
       CallCheck(at, Register(bytes), what);
       Place(inside);
     });
+  }
+
+  void CheckCount(const Operand& count, const Access& access) {
+    const uint64_t mask = (uint64_t{1} << access.count_align_log2) - 1;
+    if (mask == 0 || (count.kind == OperandKind::kImmediate && (count.bits & mask) == 0)) return;
+    const RegisterId outside = Temporary("outside", T::kPred);
+    const bool is_wide = count.kind == OperandKind::kRegister && BitsOf(function_.registers[count.index].type) == 64;
+    if (is_wide) {
+      const RegisterId rest = Temporary("rest", T::kU64);
+      Emit(O::kAnd, {}, {T::kB64}, {Register(rest), count, Number(mask)});
+      Emit(O::kSetp, {M::kNe}, {T::kU64}, {Register(outside), Register(rest), Number(0)});
+    } else {
+      const RegisterId word = Temporary("word", T::kU32);
+      Emit(O::kMov, {}, {T::kU32}, {Register(word), count});
+      Emit(O::kAnd, {}, {T::kB32}, {Register(word), Register(word), Number(mask)});
+      Emit(O::kSetp, {M::kNe}, {T::kU32}, {Register(outside), Register(word), Number(0)});
+    }
+    FaultIf(outside, guest::FaultKind::kMisalignedAddress, Number(0));
   }
 
   void CallCheck(Operand at, Operand bytes, uint32_t what) {
@@ -398,8 +408,6 @@ class FunctionFence : private FunctionWriter {
   static constexpr uint32_t kNone = ~0u;
 
   const ptx::Module& module_;
-  const uint32_t number_;
-  const FenceSymbols& symbols_;
   const size_t old_labels_ = function_.labels.size();
   std::map<Region, Bounds> bounds_;
   RegisterId low_ = kNone, high_ = kNone, turns_ = kNone;

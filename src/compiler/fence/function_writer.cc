@@ -71,7 +71,7 @@ ptx::LabelId FunctionWriter::NewLabel() {
 }
 
 Instruction& FunctionWriter::Emit(O opcode, std::initializer_list<M> modifiers, std::initializer_list<T> types,
-                  std::vector<Operand> operands) {
+                                  std::vector<Operand> operands) {
   Instruction instruction;
   instruction.opcode = opcode;
   for (const M modifier : modifiers) instruction.modifiers.push_back(modifier);

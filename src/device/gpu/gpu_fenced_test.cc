@@ -181,12 +181,32 @@ TEST_F(GpuFenced, AKernelThatCannotBeFencedIsRefusedWithTheInstructionAndTheReme
   EXPECT_TRUE(culprit_->Computes());
 }
 
+TEST_F(GpuFenced, WhatPrintsOrMayOutgrowItsStackIsRefused) {
+  const std::string texts[] = {
+      KernelOf("  call (%r0), vprintf, (%a, %b);\n",
+               ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"),
+      KernelOf("  call again, ();\n", ".func again();\n.func again() {\n  call again, ();\n  ret;\n}\n"),
+      KernelOf("  mov.u64 %t0, one;\n  proto: .callprototype _ ();\n  call %t0, (), proto;\n",
+               ".func one() {\n  ret;\n}\n")};
+  for (const std::string& text : texts) {
+    const auto module = culprit_->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    ASSERT_TRUE(module) << module.error().text;
+    ASSERT_EQ(module->info.kernels.size(), 1u);
+    const uint32_t any[3] = {0, 0, 0};
+    const auto kernel = culprit_->space().Prepare(module->id, 0, any);
+    ASSERT_FALSE(kernel) << text;
+    EXPECT_EQ(kernel.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_NE(kernel.error().text.find("cannot be fenced"), std::string::npos) << kernel.error().text;
+  }
+}
+
 TEST_F(GpuFenced, AnImageWithoutPtxIsRefusedWithTheRemedy) {
   const std::string image =
       "\x7f"
       "ELF no PTX in it";
   const auto module = culprit_->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(image.data()), image.size()});
   ASSERT_FALSE(module);
+  EXPECT_NE(module.error().text, "");
   EXPECT_TRUE(culprit_->Computes());
 }
 
