@@ -87,6 +87,13 @@ bool ThroughExecutors() {
   return device != nullptr && std::strcmp(device, "cuda") == 0;
 }
 
+// All programs are in one context then, with kernels that check their addresses: what cannot be fenced is not launched.
+bool IsRefused(const AttackPage& page) {
+  const char* const isolation = std::getenv("TUTTI_ISOLATION");
+  return ThroughExecutors() && isolation != nullptr && std::strcmp(isolation, "shared") == 0 &&
+         page.outcome.load() == cuda::CUDA_ERROR_NOT_SUPPORTED;
+}
+
 class Escape : public testing::Test {
  protected:
   void TearDown() override {
@@ -106,6 +113,7 @@ class ProgramEscape : public Escape {
     AttackPage& page = attacker.page();
     if (program.endless) {
       for (int i = 0; i < 6000 && !page.launched.load() && !attacker.HasEnded(); ++i) std::this_thread::sleep_for(10ms);
+      if (attacker.HasEnded() && IsRefused(page)) return;
       EXPECT_TRUE(page.launched.load()) << "ended with " << NameOf(page.outcome.load()) << " " << page.note;
       EXPECT_TRUE(Stage::Get().VictimGoesOn(5)) << "the victim waits for an endless kernel";
       EXPECT_FALSE(attacker.HasEnded()) << "ended with " << NameOf(page.outcome.load());
