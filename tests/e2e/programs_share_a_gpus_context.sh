@@ -1,17 +1,12 @@
-# TUTTI_ISOLATION=shared: programs of a user that trust each other have places in one executor. One that is killed leaves the
-# others running; the executor's end is the error of those with a kernel under way, and the others get right results.
+# TUTTI_ISOLATION=shared, TUTTI_TRUST=1: programs of a user that trust each other have places in one executor, and run any
+# code. One that is killed leaves the others running; the executor's end is the error of those with a kernel under way, and
+# the others get right results.
 . "$(dirname "$0")/lib.sh"
 use_programs
 [ -x "$bin/tutti-executor" ] || skip "needs tutti-executor"
 export TUTTI_DEVICE=cuda TUTTI_VENDOR_LIBCUDA=$bin/../lib/libcuda.so.1 TUTTI_CPU_MEMORY=256M TUTTI_CPU_SMS=2
 
-export TUTTI_ISOLATION=shared
-"$control" -d
-! "$(program reduction)" > "$work/untrusted" 2>&1 || fail "programs share without trust"
-expect_in "why not" "needs --trust 1 (TUTTI_TRUST=1)" "$(cat "$CUDA_MPS_LOG_DIRECTORY/"*.log "$work/untrusted")"
-ask 'quit -t 5' || fail "quit"
-
-export TUTTI_TRUST=1
+export TUTTI_ISOLATION=shared TUTTI_TRUST=1
 "$control" -d
 text=$("$(program reduction)" 2>&1) || fail "a program alone: $text"
 expect_in "the server's log" "Programs of a user share its contexts" "$(cat "$CUDA_MPS_LOG_DIRECTORY/server.log")"
