@@ -1,0 +1,139 @@
+// The map and the words of a fence, in memory of this process in place of a GPU's.
+#include "executor/fence.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <vector>
+
+namespace tutti::executor {
+namespace {
+
+using namespace cuda;
+
+constexpr uint64_t kSlab = guest::kFenceSlabBytes;
+constexpr uint64_t kBase = 64 * kSlab, kHost = 4 * kSlab, kDevice = 8 * kSlab;
+constexpr uint64_t kDeviceBase = kBase + kHost;
+constexpr uint8_t kWhole = guest::kFenceReadable | guest::kFenceWritable;
+
+guest::FenceWords words;  // of the module
+
+CUdeviceptr AddressOf(const void* bytes) { return reinterpret_cast<CUdeviceptr>(bytes); }
+
+Vendor InThisProcess() {
+  Vendor vendor;
+  vendor.cuGetErrorName = [](CUresult, const char**) -> CUresult { return CUDA_ERROR_INVALID_VALUE; };
+  vendor.cuStreamCreateWithPriority = [](CUstream*, unsigned, int) -> CUresult { return CUDA_SUCCESS; };
+  vendor.cuStreamSynchronize = [](CUstream) -> CUresult { return CUDA_SUCCESS; };
+  vendor.cuMemAlloc_v2 = [](CUdeviceptr* address, size_t bytes) -> CUresult {
+    *address = AddressOf(new uint8_t[bytes]);
+    return CUDA_SUCCESS;
+  };
+  vendor.cuMemFree_v2 = [](CUdeviceptr address) -> CUresult {
+    delete[] reinterpret_cast<uint8_t*>(address);
+    return CUDA_SUCCESS;
+  };
+  vendor.cuMemHostAlloc = [](void** memory, size_t bytes, unsigned) -> CUresult {
+    *memory = new uint8_t[bytes];
+    return CUDA_SUCCESS;
+  };
+  vendor.cuMemFreeHost = [](void* memory) -> CUresult {
+    delete[] static_cast<uint8_t*>(memory);
+    return CUDA_SUCCESS;
+  };
+  vendor.cuMemHostGetDevicePointer_v2 = [](CUdeviceptr* address, void* memory, unsigned) -> CUresult {
+    *address = AddressOf(memory);
+    return CUDA_SUCCESS;
+  };
+  vendor.cuMemcpyAsync = [](CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) -> CUresult {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return CUDA_SUCCESS;
+  };
+  vendor.cuModuleGetGlobal_v2 = [](CUdeviceptr* address, size_t* bytes, CUmodule, const char*) -> CUresult {
+    *address = AddressOf(&words);
+    *bytes = sizeof words;
+    return CUDA_SUCCESS;
+  };
+  return vendor;
+}
+
+class FenceTest : public testing::Test {
+ protected:
+  FenceTest() {
+    EXPECT_TRUE(fence_.Open(kBase, kHost, kDevice));
+    EXPECT_TRUE(fence_.Enter(7, nullptr));
+  }
+  ~FenceTest() override { EXPECT_TRUE(fence_.Close()); }
+
+  std::vector<uint8_t> Map() const {
+    const auto* map = reinterpret_cast<const uint8_t*>(words.map);
+    return {map, map + words.window_bytes / kSlab};
+  }
+  guest::FenceFault& record() { return *reinterpret_cast<guest::FenceFault*>(words.fault); }
+
+  const Vendor vendor_ = InThisProcess();
+  Fence fence_{vendor_};
+};
+
+TEST_F(FenceTest, TheRunGrowsToTheFirstSlabWithoutMemory) {
+  EXPECT_EQ(words.run_base, kDeviceBase);
+  EXPECT_EQ(words.run_bytes, 0u);
+  ASSERT_TRUE(fence_.SetMemory(kDeviceBase + kSlab, kSlab, kWhole));
+  EXPECT_EQ(words.run_bytes, 0u) << "there is a hole at its begin";
+  ASSERT_TRUE(fence_.SetMemory(kDeviceBase, kSlab, kWhole));
+  EXPECT_EQ(words.run_bytes, 2 * kSlab);
+  ASSERT_TRUE(fence_.SetMemory(kDeviceBase + 2 * kSlab, kSlab, guest::kFenceReadable));
+  EXPECT_EQ(words.run_bytes, 2 * kSlab) << "what cannot be written is not of it";
+  ASSERT_TRUE(fence_.SetMemory(kDeviceBase, kSlab, 0));
+  EXPECT_EQ(words.run_bytes, 0u);
+}
+
+TEST_F(FenceTest, TheMapHasWhatIsMapped) {
+  ASSERT_TRUE(fence_.SetMemory(kDeviceBase + kSlab, 2 * kSlab, kWhole));
+  ASSERT_TRUE(fence_.SetMemory(kDeviceBase + 2 * kSlab, kSlab, guest::kFenceReadable));
+  EXPECT_EQ(Map(), (std::vector<uint8_t>{0, 0, 0, 0, 0, kWhole, guest::kFenceReadable, 0, 0, 0, 0, 0}));
+}
+
+TEST_F(FenceTest, ASlabThatIsThereInPartIsNotInTheMap) {
+  ASSERT_TRUE(fence_.SetMemory(kDeviceBase - kSlab - kSlab / 2, kSlab + kSlab / 2, kWhole));
+  EXPECT_EQ(Map(), (std::vector<uint8_t>{0, 0, 0, kWhole, 0, 0, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST_F(FenceTest, CopiesTouchWhatIsMapped) {
+  ASSERT_TRUE(fence_.SetMemory(kDeviceBase, kSlab, kWhole));
+  ASSERT_TRUE(fence_.SetMemory(kDeviceBase + kSlab, kSlab, guest::kFenceReadable));
+  EXPECT_TRUE(fence_.Allows(kDeviceBase + 1, kSlab - 1, true));
+  EXPECT_TRUE(fence_.Allows(kDeviceBase, 2 * kSlab, false));
+  EXPECT_FALSE(fence_.Allows(kDeviceBase, kSlab + 1, true)) << "the last byte cannot be written";
+  EXPECT_FALSE(fence_.Allows(kDeviceBase, 2 * kSlab + 1, false));
+  EXPECT_TRUE(fence_.Allows(kBase, kHost, true)) << "the host part is memory of the process";
+  EXPECT_FALSE(fence_.Allows(kBase, kHost + kDevice, false));
+  EXPECT_FALSE(fence_.Allows(kBase - 1, 2, false));
+  EXPECT_FALSE(fence_.Allows(kBase + kHost + kDevice - 1, 2, false));
+  EXPECT_FALSE(fence_.Allows(kDeviceBase, ~0ull, false));
+  EXPECT_TRUE(fence_.Allows(kBase - 8, 8, true)) << "in no window: a module's variable";
+}
+
+TEST_F(FenceTest, AFaultIsThereWhenItIsComplete) {
+  EXPECT_FALSE(fence_.Fault());
+  record().state = 1;
+  record().kind = 700;
+  record().module = static_cast<uint32_t>(words.module);
+  EXPECT_FALSE(fence_.Fault());
+  EXPECT_TRUE(fence_.IsFaulting());
+  record().state = 2;
+  ASSERT_TRUE(fence_.Fault());
+  EXPECT_EQ(fence_.Fault()->kind, 700u);
+  EXPECT_EQ(fence_.Fault()->module, 7u);
+}
+
+TEST_F(FenceTest, KernelsAreToldToEnd) {
+  const auto& stop = *reinterpret_cast<const uint32_t*>(words.stop);
+  EXPECT_EQ(stop, 0u);
+  ASSERT_TRUE(fence_.Stop());
+  EXPECT_NE(stop, 0u);
+}
+
+}  // namespace
+}  // namespace tutti::executor
