@@ -15,6 +15,7 @@
 #include <string>
 
 #include "compiler/protocol/compile_protocol.h"
+#include "compiler/protocol/fenced_image.h"
 #include "cuda/result.h"
 #include "module/module_index.h"
 #include "os/filled_memory.h"
@@ -124,6 +125,27 @@ TEST_F(Worker, IndexesAModuleAndNamesTheKernelThatIsBroken) {
   EXPECT_EQ(index->kernels[0].error, "");
   EXPECT_THAT(index->kernels[1].error, testing::HasSubstr("frobnicate"));
   ASSERT_EQ(index->variables.size(), 1u);
+}
+
+TEST_F(Worker, FencesAModuleAndSaysWhatCannotBe) {
+  const Answer answer = Ask({.op = compiler::CompileOp::kFence}, kModule);
+  ASSERT_EQ(answer.reply.status, 0) << answer.reply.log;
+  const auto fenced = compiler::ParseFencedImage(answer.bytes);
+  ASSERT_TRUE(fenced) << fenced.error().text;
+  EXPECT_THAT(fenced->ptx, testing::HasSubstr("__tutti_check"));
+  EXPECT_EQ(fenced->functions, (std::vector<std::string>{"fill", "broken"}));
+  ASSERT_EQ(fenced->refused.size(), 1u);
+  EXPECT_THAT(fenced->refused.at("broken"), testing::HasSubstr("frobnicate"));
+}
+
+TEST(FencedImage, ThatIsCutShortIsNone) {
+  const compiler::FencedImage image{.ptx = "text", .functions = {"k", "f"}, .refused = {{"f", "why"}}};
+  const std::vector<uint8_t> bytes = compiler::Serialize(image);
+  const auto whole = compiler::ParseFencedImage(bytes);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->refused, image.refused);
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(compiler::ParseFencedImage(std::span(bytes).first(size))) << size;
 }
 
 TEST_F(Worker, CompilesAKernelToASharedObject) {
