@@ -105,6 +105,8 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
     case RequestKind::kSetAccess: return SetAccess(request);
     case RequestKind::kClear: return window_.Clear(request.address, request.bytes);
     case RequestKind::kReadWord: {
+      if (!fence_.Allows(request.address, request.bytes, false))
+        return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "no memory is mapped there");
       TUTTI_ASSIGN(answer->value, window_.ReadWord(request.address, request.bytes));
       return {};
     }

@@ -148,6 +148,7 @@ TEST_F(GpuFenced, ACopyOfMemoryThatIsNotThereIsAFaultOfItsClientAlone) {
   ASSERT_TRUE(culprit_->space().Copy(1, culprit_->next_ticket(), copy));
   ASSERT_TRUE(culprit_->sink().WaitFaults(1));
   EXPECT_EQ(culprit_->sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_FALSE(culprit_->space().Word(last, sizeof(uint64_t), 0));
   EXPECT_TRUE(neighbour_->Computes());
   EXPECT_TRUE(neighbour_->sink().faults().empty());
 }

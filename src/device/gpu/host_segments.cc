@@ -12,7 +12,7 @@ namespace {
 // Each is a quarter of what there is, so that they are few. Powers of two, as steps are.
 constexpr uint64_t kLeastBytes = 32u << 20, kMostBytes = 256u << 20;
 constexpr uint64_t kPart = 4;
-constexpr uint64_t kStepBytes = 64u << 10;
+constexpr uint64_t kStepBytes = 2u << 20;  // what a fence's map has a byte for (guest/gpu/fenced_ptx.h)
 
 }  // namespace
 
