@@ -69,6 +69,7 @@ std::string Table(uint32_t rows) {
 
 // Goes to LEGAL if all of [%rd1, +%rd2) has memory in the window, by the map. %rd4: from the window's begin; %rd5 and
 // %rd6: the slab that is looked at, and the last one; %r3: the bits that are wanted.
+// What a kernel has read of the map stays right until it ends, or would only let it do more: caches do no harm.
 std::string InWindow() {
   return fmt::format(R"(	ld.OWN.u64 %rd12, [__tutti_fence+32];
 	ld.OWN.u64 %rd13, [__tutti_fence+40];
@@ -90,7 +91,7 @@ std::string InWindow() {
 	setp.ne.u32 %p1, %r3, 0;
 	selp.u32 %r3, {2}, {3}, %p1;
 SLAB:
-	ld.volatile.global.u8 %r4, [%rd13];
+	ld.global.u8 %r4, [%rd13];
 	and.b32 %r4, %r4, %r3;
 	setp.ne.u32 %p1, %r4, %r3;
 	@%p1 bra UNMAPPED;
