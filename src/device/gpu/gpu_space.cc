@@ -11,7 +11,6 @@
 #include "cuda/device_attribute.h"
 #include "cuda/limits.h"
 #include "cuda/result.h"
-#include "device/gpu/fenced_fault.h"
 #include "device/gpu/pilot.h"
 
 namespace tutti::device::gpu {
@@ -422,15 +421,6 @@ void GpuSpace::ForgetWhatWasGiven() {
   computes_.store(false, std::memory_order_relaxed);
   gate_.NoteLoss();
   dispatch_ = executor::DispatchWriter();
-}
-
-std::optional<Error> GpuSpace::FailureLocked() {
-  auto failure = executor_->Failure();
-  if (!failure) return failure;
-  const auto record = executor_->FenceFault();
-  if (!record) return failure;
-  fault_ = DescribeFault(*record, modules_.FunctionOf(*record));
-  return Error{.code = fault_->status, .text = fault_->report};
 }
 
 void GpuSpace::FailLocked(const Error& error) {

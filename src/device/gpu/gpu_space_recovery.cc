@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "cuda/result.h"
+#include "device/gpu/fenced_fault.h"
 #include "device/gpu/gpu_space.h"
 #include "device/gpu/pilot.h"
 
@@ -29,6 +30,15 @@ constexpr int kOthersLeaveMs = 200;
 constexpr int kEndPatienceMs = 1'000;
 
 }  // namespace
+
+std::optional<Error> GpuSpace::FailureLocked() {
+  auto failure = executor_->Failure();
+  if (!failure) return failure;
+  const auto record = executor_->FenceFault();
+  if (!record) return failure;
+  fault_ = DescribeFault(*record, modules_.FunctionOf(*record));
+  return Error{.code = fault_->status, .text = fault_->report};
+}
 
 void GpuSpace::NoteEnd(const Error& why, bool context_is_lost) {
   const bool is_own = !context_is_lost && executor_->Failure();  // a record of its own that the driver refuses
