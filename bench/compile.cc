@@ -115,6 +115,7 @@ void CompareLocks(bench::Report& report) {
 constexpr double kMedianMs = 50, kLargestMs = 300;
 
 void AddWaits(const char* of, std::vector<double> waits_ms, bench::Report& report) {
+  if (waits_ms.empty()) return;
   std::ranges::sort(waits_ms);
   const auto add = [&](const char* which, double ms, double aim_ms) {
     report.Add(

@@ -47,8 +47,8 @@ Scheduler::Scheduler(const Size& size, LookTimer* ticker, BlockPool* pool, Clock
       policy_(NewPolicy(Policy::kShare, size.sms)),
       sm_states_(size.sms),
       cores_(size.cores),
-      many_(std::min(size.sms, size.cores) >= kManySms),
-      batch_ns_(many_ ? kChunkNs * std::min(size.sms, size.cores) / kSmsPerChunk : kChunkNs),
+      many_(size.sms >= kManySms && size.sms <= size.cores),
+      batch_ns_(many_ ? kChunkNs * size.sms / kSmsPerChunk : kChunkNs),
       ticker_(ticker),
       pool_(pool) {
   for (uint32_t i = 0; i < size.sms; ++i) sm_states_[i].index = i;
@@ -178,8 +178,11 @@ RescheduleRequest Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk,
   UpdateOffer(share);
   TellOfRest(sm);
   // Where more SMs are on their way than shares are offered, these are enough.
-  if (offered_ > coming_) request.wake = IdleSmHasNext(now_ns);
-  if (offered_ != 0 && !request.wake) {
+  const bool has_idle = offered_ != 0 && IdleSmHasNext(now_ns);
+  request.wake = has_idle && offered_ > coming_;
+  if (request.wake && policy_->is_exclusive())
+    gate_.Advance();  // it has been offered for long: those that spin look, too
+  if (offered_ != 0 && !has_idle) {
     LookForRoom(*share, true, now_ns, &request);
   } else {
     request.look_at_ns = NextLookNs(sm, now_ns);

@@ -90,6 +90,7 @@ void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
       CountLevel(sm);
     }
     const uint64_t now_ns = clock_();
+    no_room_ = false;
     if (busy_ != 0) request.interrupt[0] = MakeRoom(now_ns);
     request.look_at_ns = NextLookNs(now_ns);
   }
@@ -212,6 +213,7 @@ uint64_t Scheduler::WakeThrottled(uint64_t now_ns) {
     throttled.cap().Resume(now_ns);
     if (throttled.context != nullptr) ReleaseHeld(throttled.context);
     UpdateOffer(throttled.share);
+    no_room_ = false;
   }
   throttled_until_ns_ = next_ns;
   return next_ns;

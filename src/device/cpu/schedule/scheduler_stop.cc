@@ -97,6 +97,7 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
   // What waits may be little: many SMs stop some at a time, but for policies that give the device to one at a time.
   const uint32_t most_preempted = many_ && !policy_->is_exclusive() ? sms() / 8 : sms();
   uint32_t preempted = 0;
+  bool goes_on = false;  // more are to be told soon
   to_interrupt_.clear();
   {
     std::lock_guard lock(mutex_);
@@ -112,12 +113,15 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
         to_interrupt_.push_back(AskToStop(sm, guest::StopReason::kAbandon));
       } else if (limit_ns != 0 && sm.task->is_kernel && sm.task->ActiveNs(now_ns) >= limit_ns) {
         to_interrupt_.push_back(AskToStop(sm, guest::StopReason::kTimeLimit));
-      } else if (preempted < most_preempted && GivesWayAtNs(sm, now_ns) <= now_ns) {
+      } else if (GivesWayAtNs(sm, now_ns) <= now_ns) {
+        goes_on |= preempted == most_preempted;
+        if (preempted == most_preempted && sm.counted) continue;
+        preempted += sm.counted ? 1 : 0;  // one that has been told, and has not left, takes nobody's place
         to_interrupt_.push_back(AskToStop(sm, guest::StopReason::kPreempt));
-        ++preempted;
       }
     }
     next_ns = std::min(NextLookNs(now_ns), busy_ != 0 ? throttled_until_ns : kNever);
+    if (goes_on) next_ns = std::min(next_ns, now_ns + LookTimer::kLeastPauseNs);
     // While blocks run for long, too, others hear what is wanted.
     if (parked || (peers_ != nullptr && busy_ != 0)) next_ns = std::min(next_ns, now_ns + kRemindNs);
     looked_at_ns_ = now_ns;
