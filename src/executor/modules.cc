@@ -37,6 +37,7 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, std::span<const ui
   const ImageFacts facts = FactsOf(image);
   auto info = entered ? Describe(module, facts) : std::unexpected(entered.error());
   if (!info) {
+    if (fenced()) fence_->Leave(number);
     vendor_.cuModuleUnload(module.handle);
     return std::unexpected(info.error());
   }

@@ -1,5 +1,7 @@
 #include "executor/place.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -46,12 +48,14 @@ Status Place::Run() {
   });
   if (submits.joinable()) {  // else the system has no room for it, and the server is told by the end of the place
     Serve();
-    (void)fence_.Stop();  // one that fails is lost, as its kernels are
     submitter_.Stop();
-    submits.join();
+    submits.join();  // before kernels end that are cut short: nobody is told that they are done
+    (void)fence_.Stop();  // one that fails is lost, as its kernels are
   }
   const Status closed = Close();
   executor_.context->Remove(exchange_);
+  // A process that is killed says nothing: what it had is there until it has ended.
+  if (closed) (void)!write(file(PlaceFile::kOver), "", 1);
   return closed;
 }
 
@@ -73,6 +77,9 @@ void Place::Serve() {
     os::Fd answered;
     Answer answer;
     if (const Status done = Do(*request, std::move(given), &answer, &answered); !done) {
+      // Of a lost context, others' doing perhaps, the server is told as of one, and asks elsewhere.
+      executor_.context->NoteFailure(done.error());
+      if (executor_.context->lost()) continue;
       answer = {.status = done.error().code != 0 ? done.error().code : cuda::CUDA_ERROR_UNKNOWN,
                 .text = done.error().text};
       answered.Reset();

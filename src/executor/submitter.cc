@@ -299,7 +299,7 @@ tutti::Result<bool> Submitter::Harvest() {
     while (!stream.marks.empty()) {
       const Mark mark = stream.marks.front();
       const CUresult status = vendor_.cuEventQuery(mark.event);
-      if (status == CUDA_ERROR_NOT_READY) break;
+      if (status == CUDA_ERROR_NOT_READY || stop_.load(std::memory_order_seq_cst)) break;
       // What a kernel has recorded stands there when its mark does.
       TUTTI_TRY(LookForFault());
       if (fence_ != nullptr && fence_->IsFaulting()) break;
@@ -326,7 +326,8 @@ Status Submitter::LookForFault() {
 }
 
 Status Submitter::WhileNothingRuns(int server, const std::function<Status()>& change) {
-  constexpr std::chrono::microseconds kLook{20};
+  constexpr std::chrono::microseconds kLook{20}, kPause{1000};
+  constexpr uint64_t kPatienceNs = 200'000'000;
   const auto ring = [this] {
     exchange_->bell.fetch_add(1, std::memory_order_seq_cst);
     os::FutexWake(&exchange_->bell);
@@ -334,7 +335,16 @@ Status Submitter::WhileNothingRuns(int server, const std::function<Status()>& ch
   hold_.store(Hold::kAsked, std::memory_order_seq_cst);
   ring();
   Status done;
-  while (hold_.load(std::memory_order_acquire) != Hold::kHeld && done) {
+  for (uint64_t asked_ns = NowNs(); hold_.load(std::memory_order_acquire) != Hold::kHeld && done;) {
+    // What runs may wait for a record that is held up here.
+    Hold asked = Hold::kAsked;
+    if (NowNs() - asked_ns > kPatienceNs && hold_.compare_exchange_strong(asked, Hold::kNone)) {
+      ring();
+      std::this_thread::sleep_for(kPause);
+      hold_.store(Hold::kAsked, std::memory_order_seq_cst);
+      ring();
+      asked_ns = NowNs();
+    }
     if (failed_.load(std::memory_order_relaxed) || stop_.load(std::memory_order_relaxed) || os::HungUp(server))
       done = tutti::Fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the place ends");
     else
@@ -361,7 +371,6 @@ void Submitter::HandOnTexts() {
 }
 
 void Submitter::FailAll(const Error& error) {
-  failed_ = true;
   if (context_ != nullptr) context_->NoteFailure(error);  // first: the others do not wait for this one's server
   if (texts_ != nullptr && (context_ == nullptr || context_->IsAlone(exchange_) || modules_->prints())) HandOnTexts();
   const size_t bytes = std::min<size_t>(error.text.size(), kFailureTextBytes - 1);
@@ -369,6 +378,7 @@ void Submitter::FailAll(const Error& error) {
   exchange_->failure_text[bytes] = '\0';
   exchange_->context_lost.store(context_ != nullptr && context_->lost() ? 1 : 0, std::memory_order_relaxed);
   exchange_->failure.store(error.code != 0 ? error.code : CUDA_ERROR_UNKNOWN, std::memory_order_seq_cst);
+  failed_ = true;  // last: who sees it and answers the server finds the failure told
   WakeServer();
 }
 
@@ -424,8 +434,10 @@ void Submitter::Sleep(uint64_t quiet_ns) {
   const uint32_t bell = exchange_->bell.load(std::memory_order_seq_cst);
   exchange_->executor_sleeps.store(1, std::memory_order_seq_cst);
   // What rang the bell before it was read here.
-  const bool over = stop_.load(std::memory_order_seq_cst) || (context_ != nullptr && context_->lost());
-  if (!over && !reader_.HasNext()) os::FutexWait(&exchange_->bell, bell, limit_ns);
+  const Hold hold = hold_.load(std::memory_order_seq_cst);
+  const bool over = stop_.load(std::memory_order_seq_cst) || (context_ != nullptr && context_->lost()) ||
+                    (hold == Hold::kAsked && busy_.empty());
+  if (!over && (hold != Hold::kNone || !reader_.HasNext())) os::FutexWait(&exchange_->bell, bell, limit_ns);
   exchange_->executor_sleeps.store(0, std::memory_order_seq_cst);
 }
 

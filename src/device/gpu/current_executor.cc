@@ -57,7 +57,8 @@ void CurrentExecutor::Unmap(uint64_t address, uint64_t bytes) {
   if (!executor) return;
   const auto unmapped =
       (*executor)->Ask({.kind = executor::RequestKind::kUnmapSlab, .address = address, .bytes = bytes});
-  if (!unmapped && (!(*executor)->HasEnded() || (*executor)->has_lied()))
+  const bool is_looked_after = (*executor)->HasEnded() || (*executor)->Failure();  // by whoever sees that (NoteEnd)
+  if (!unmapped && (!is_looked_after || (*executor)->has_lied()))
     Lose(executor->get(), {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
                            .text = "memory cannot be unmapped by the program's executor: " + unmapped.error().text});
 }

@@ -147,26 +147,25 @@ std::string ExecutorProcess::LastWords() const {
   return is_text ? std::string(text) : "";
 }
 
-// A killed process closes its files in any order.
 bool PlaceEnd::ExecutorEnds() const {
   const auto of = of_.lock();
   return of == nullptr || of->HasEnded();
 }
 
-bool PlaceEnd::IsOver() const {
-  const auto is_ready = [](const os::Fd& file) {
-    pollfd look{file.get(), POLLIN, 0};
-    return poll(&look, 1, 0) > 0;
-  };
-  return is_ready(*over_) && (!ExecutorEnds() || is_ready(*process_));
+// The place has said so. A process that is killed says nothing, and closes this file before others that hold memory.
+bool PlaceEnd::IsGivenBack() const {
+  pollfd look{over_->get(), POLLIN, 0};
+  return poll(&look, 1, 0) > 0 && (look.revents & POLLIN) != 0 && !ExecutorEnds();
 }
+
+bool PlaceEnd::IsOver() const { return IsGivenBack() || os::AwaitEnd(process_->get(), 0); }
 
 bool PlaceEnd::Await(int timeout_ms) const {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   const auto left_ms = [&] {
     return std::max(static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count()), 0);
   };
-  return os::AwaitEnd(over_->get(), left_ms()) && (!ExecutorEnds() || os::AwaitEnd(process_->get(), left_ms()));
+  return os::AwaitEnd(over_->get(), left_ms()) && (IsGivenBack() || os::AwaitEnd(process_->get(), left_ms()));
 }
 
 void PlaceEnd::EndExecutor() const {

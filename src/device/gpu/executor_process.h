@@ -105,6 +105,7 @@ class PlaceEnd {
 
  private:
   bool ExecutorEnds() const;
+  bool IsGivenBack() const;
 
   std::shared_ptr<const os::Fd> over_;  // hangs up
   std::shared_ptr<const os::Fd> process_;

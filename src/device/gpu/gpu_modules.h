@@ -66,6 +66,7 @@ class GpuModules {
     uint32_t number = 0;  // in it
     uint32_t param_bytes = 0;
   };
+  bool are_fenced() const { return fences_ != nullptr; }
   // From now on what kernels may write may be written.
   std::optional<Kernel> FindToLaunch(uint32_t kernel);
   // Whether these bytes are a part of a module's variable. `writes`: which is to be written.

@@ -51,7 +51,7 @@ Result<std::unique_ptr<Space>> GpuSpace::Create(ExecutorSource* executors, const
   space->memory_ = held->memory.get();
   space->SetLimits(limits);
   TUTTI_TRY(space->aside_.Start());
-  space->aside_.Post([space = space.get()] { space->AcquireExecutor(Takes::kNothing); });
+  space->aside_.Post([space = space.get()] { space->AcquireExecutor(Takes::kNothing, {}); });
   pilot->Add(space.get());
   return space;
 }
@@ -114,8 +114,7 @@ void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
 }
 
 // On a thread that may wait.
-void GpuSpace::AcquireExecutor(Takes takes) {
-  const auto replacing = takes == Takes::kNothing ? CurrentExecutor::Replacement() : current_.Replacing();
+void GpuSpace::AcquireExecutor(Takes takes, const CurrentExecutor::Replacement&) {
   Result<std::shared_ptr<ExecutorLink>> taken;
   Status attached;
   constexpr int kMostAttempts = 4;  // others may lose it meanwhile
@@ -449,7 +448,7 @@ void GpuSpace::Reset(uint32_t device) {
       LoseExecutor(
           {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's limits hold back what it ends"});
     if (NowNs() - since_ns > kPatienceNs && lent_.unfinished() != 0) {
-      if (executor_ != nullptr) executor_->executor()->HaveClientsLeave();
+      if (executor_ != nullptr && !modules_.are_fenced()) executor_->executor()->HaveClientsLeave();
       LoseExecutor({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's kernels do not end"});
     }
     const bool over = lost_ || lent_.unfinished() == 0;
@@ -475,6 +474,8 @@ void GpuSpace::Replace() {
   set_limits_.clear();
   // One that has another one's place would have what it sends closed beside it, and so on.
   if (!current_.AwaitClosed(kClosePatienceMs)) return;
+  // While it is lost, whoever is about to ask fails at once: afterwards they would wait for this one.
+  const auto replacing = current_.Replacing();
   {
     std::lock_guard lock(mutex_);
     if (muted_) return;
@@ -482,7 +483,7 @@ void GpuSpace::Replace() {
     lost_ = false;
     replaced_in_vain_ = 0;
   }
-  AcquireExecutor(Takes::kWhatStays);
+  AcquireExecutor(Takes::kWhatStays, replacing);
   std::lock_guard lock(mutex_);
   if (!lost_) Recover();
 }

@@ -159,7 +159,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void FailLocked(const Error& error);
   // What a new one has of the last: there was none; what a reset keeps; all of it.
   enum class Takes : uint8_t { kNothing, kWhatStays, kAll };
-  void AcquireExecutor(Takes takes);
+  void AcquireExecutor(Takes takes, const CurrentExecutor::Replacement& replacing);
   Status HandOver(ExecutorLink& executor, Takes takes);
   // Of its executor. What a fenced kernel has recorded is kept for FailLocked.
   std::optional<Error> FailureLocked();

@@ -158,7 +158,7 @@ void GpuSpace::GoOnElsewhere(const PlaceEnd& last, const Error& why, size_t agai
   if (!last.Await(kEndPatienceMs)) gone = Fail(why.code, "it does not come to its end");
   if (gone && !current_.AwaitClosed(kEndPatienceMs)) gone = Fail(why.code, "what it has sent cannot be closed");
   current_.ForgetWhatIsOver();
-  if (gone) AcquireExecutor(Takes::kAll);
+  if (gone) AcquireExecutor(Takes::kAll, current_.Replacing());
   std::unique_lock lock(mutex_);
   if (!gone) LoseExecutor({.code = why.code, .text = why.text + "; " + gone.error().text});
   const bool goes_on = executor_ != nullptr;

@@ -46,7 +46,7 @@ void GpuSpace::LookForEndlessKernel() {
   if (limit_ns == 0 || without_progress_ns_ <= limit_ns) return;
   constexpr uint64_t kNsPerMs = 1'000'000;
   counters_.Add(metrics::Counter::time_limit_hits);
-  executor_->executor()->HaveClientsLeave();
+  if (!modules_.are_fenced()) executor_->executor()->HaveClientsLeave();  // else it ends at its next jump back
   LoseExecutor({.code = cuda::CUDA_ERROR_LAUNCH_TIMEOUT,
                 .text = fmt::format("a kernel ran for longer than the limit of {} ms", limit_ns / kNsPerMs)});
 }

@@ -102,8 +102,12 @@ Status Slabs::AttachTo(ExecutorLink& executor, bool as_it_was) {
     const auto shared = slab.shared.lock();
     if (!as_it_was && shared == nullptr) {
       Drop(&slab.held);
-      TUTTI_TRY(Make(address, slab.bytes, !slab.cut, &slab.held,
-                     [&executor](const executor::Request& request) { return executor.Ask(request); }));
+      const Status made = Make(address, slab.bytes, !slab.cut, &slab.held,
+                               [&executor](const executor::Request& request) { return executor.Ask(request); });
+      if (!made) {
+        not_held_.fetch_add(1, std::memory_order_relaxed);  // as its next Drop takes it
+        return made;
+      }
       continue;
     }
     const int memory = slab.held.file ? slab.held.file.get() : shared != nullptr ? shared->descriptor() : -1;

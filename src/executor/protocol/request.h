@@ -25,7 +25,7 @@ enum class PlaceFile : uint32_t {
   kSocket,  // for the place's requests
   kExchange,  // the memory file (executor/protocol/exchange.h)
   kBell,  // the server's eventfd
-  kOver,  // the end of a pipe, which the executor holds until the place has given everything back
+  kOver,  // the end of a pipe, in which the executor says, by a byte, that the place has given everything back
 };
 inline constexpr size_t kPlaceFiles = 4;
 
