@@ -15,6 +15,8 @@
 #include <span>
 #include <string_view>
 
+#include "compiler/link/byte_products.h"
+
 namespace tutti::compiler {
 namespace {
 
@@ -130,6 +132,7 @@ void ApplyTarget(llvm::Module& module, const HostTarget& target, llvm::TargetMac
   module.setDataLayout(machine.createDataLayout());
   module.setPICLevel(llvm::PICLevel::BigPIC);
   const std::string bits = std::to_string(target.vector_bits());
+  UseByteProducts(module, target);
   for (llvm::Function& function : module) {
     if (function.isIntrinsic()) continue;
     function.addFnAttr("target-cpu", target.cpu);

@@ -41,7 +41,8 @@ struct HostTarget {
 Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const HostTarget& target, uint32_t optimize);
 
 // Gives the module its triple and data layout, and every function the attributes that make the code generator use all
-// of the target's registers. Call it after the guest runtime was linked in, and before optimising.
+// of the target's registers, and functions of the guest runtime what the processor has for them (byte_products.h). Call
+// it after the runtime was linked in, and before optimising.
 void ApplyTarget(llvm::Module& module, const HostTarget& target, llvm::TargetMachine& machine);
 
 }  // namespace tutti::compiler

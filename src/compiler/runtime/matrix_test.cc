@@ -55,12 +55,18 @@ std::vector<int> RandomMatrix(int count, int low, int high, unsigned seed) {
   return values;
 }
 
+struct Range {
+  int low = 0, high = 0;
+};
+
 // Runs the function on integer matrices (exact in every type) and compares every element of D = A B + C.
 template <typename EncodeA, typename EncodeB, typename EncodeC, typename DecodeD>
 void Check(const std::string& name, const MmaShape& shape, const std::string& accumulator, int low, int high,
-           int sum_registers, EncodeA encode_a, EncodeB encode_b, EncodeC encode_c, DecodeD decode_d) {
+           int sum_registers, EncodeA encode_a, EncodeB encode_b, EncodeC encode_c, DecodeD decode_d,
+           const HostTarget& target = HostTarget::Detect(), Range of_b = {}) {
+  if (of_b.high == 0) of_b = {low < 0 ? low : 0, high};
   const auto a = RandomMatrix(shape.rows * shape.depth, low, high, 1),
-             b = RandomMatrix(shape.depth * 8, low < 0 ? low : 0, high, 2);
+             b = RandomMatrix(shape.depth * 8, of_b.low, of_b.high, 2);
   const auto c = RandomMatrix(shape.rows * 8, -8, 8, 3);
   Registers fragment_a = Fragment(shape, true, a, encode_a), fragment_b = Fragment(shape, false, b, encode_b);
   const int sums = shape.rows * 8 / 32, per = sums / sum_registers;
@@ -75,7 +81,7 @@ void Check(const std::string& name, const MmaShape& shape, const std::string& ac
   std::vector<std::string> types(fragment_a.size() + fragment_b.size(), "i32"),
       results(static_cast<size_t>(sum_registers), accumulator);
   types.insert(types.end(), results.begin(), results.end());
-  const auto function = VectorFunction::Compile(name, results, types, HostTarget::Detect());
+  const auto function = VectorFunction::Compile(name, results, types, target);
   ASSERT_TRUE(function) << function.error().text;
   std::vector<const void*> arguments;
   for (const Registers* fragment : {&fragment_a, &fragment_b, &fragment_c}) {
@@ -123,16 +129,22 @@ TEST(Matrix, BrainFloatsAndTf32) {
   Check("tutti_mma_m16n8k4_f32_tf32", {16, 4, 1}, "float", -9, 9, 4, FloatBits, FloatBits, FloatBits, FloatValue);
 }
 
+// With the instruction that a processor may have for them (link/byte_products.h), and without.
 TEST(Matrix, BytesIntoWords) {
-  for (const bool a_signed : {true, false}) {
-    for (const bool b_signed : {true, false}) {
-      const std::string types = std::string(a_signed ? "s8_" : "u8_") + (b_signed ? "s8" : "u8");
-      const int low = a_signed && b_signed ? -128 : 0, high = a_signed || b_signed ? 127 : 255;
-      Check("tutti_mma_m16n8k32_s32_" + types, {16, 32, 4}, "i32", low, high, 4, ByteBits, ByteBits, WordBits,
-            WordValue);
-      Check("tutti_mma_m16n8k16_s32_" + types, {16, 16, 4}, "i32", low, high, 4, ByteBits, ByteBits, WordBits,
-            WordValue);
-      Check("tutti_mma_m8n8k16_s32_" + types, {8, 16, 4}, "i32", low, high, 2, ByteBits, ByteBits, WordBits, WordValue);
+  for (const HostTarget& target : {HostTarget::Detect(), HostTarget::Named("x86-64-v2")}) {
+    for (const bool a_signed : {true, false}) {
+      for (const bool b_signed : {true, false}) {
+        const std::string types = std::string(a_signed ? "s8_" : "u8_") + (b_signed ? "s8" : "u8");
+        const Range of_a = a_signed ? Range{-128, 127} : Range{0, 255},
+                    of_b = b_signed ? Range{-128, 127} : Range{0, 255};
+        const auto check = [&](const std::string& shape, const MmaShape& of, int registers) {
+          Check("tutti_mma_" + shape + "_s32_" + types, of, "i32", of_a.low, of_a.high, registers, ByteBits, ByteBits,
+                WordBits, WordValue, target, of_b);
+        };
+        check("m16n8k32", {16, 32, 4}, 4);
+        check("m16n8k16", {16, 16, 4}, 4);
+        check("m8n8k16", {8, 16, 4}, 2);
+      }
     }
   }
 }
