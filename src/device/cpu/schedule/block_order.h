@@ -1,7 +1,7 @@
 // Which block of a task runs next. Forward progress that a grid may rely on:
 //
-//   Blocks are given out in the order of their indexes. (One may stand in an SM's batch behind others, schedule/batch.h,
-//   until these end or wait: then it is given back, or others take it.)
+//   Blocks are given out in the order of their indexes. (One may stand in an SM's batch behind others, until these end
+//   or wait: then it is given back, or others take it, schedule/batch.h.)
 //   A block that has begun resumes, the lowest index first, before any later one begins.
 //   A block that only waits yields to any earlier one, and is retried: the earliest waiting one whenever a block of the
 //   task has ended, every one after a bounded number of chunks, however many others there are (no starvation).
