@@ -206,7 +206,9 @@ class ModulePrinter {
   void PrintRegisters(const Function& function) {
     std::vector<bool> is_parameter(function.registers.size());
     for (const LocalVariable& local : function.locals) {
-      if (local.space == StateSpace::kReg) is_parameter[local.register_id] = true;
+      // A body that could not be parsed has none.
+      if (local.space == StateSpace::kReg && local.register_id < is_parameter.size())
+        is_parameter[local.register_id] = true;
     }
     for (size_t i = 0; i < function.registers.size(); ++i) {
       if (!is_parameter[i])
