@@ -117,8 +117,9 @@ std::string Body(const Meanings& meanings) {
     text += fmt::format(
         "\tisspacep.shared %p3, %rd1;\n\t@!%p3 bra NOT_SHARED;\n\tcvta.to.shared.u64 %rd14, %rd1;\n"
         "\tmov.u64 %rd15, {};\n\tmov.u32 %r4, %dynamic_smem_size;\n\tcvt.u64.u32 %rd16, %r4;\n"
-        "\tadd.u64 %rd15, %rd15, %rd16;\n{}\tbra ILLEGAL;\nNOT_SHARED:\n",
-        kDynamicShared, InRange("%rd14", "0", "%rd15"));
+        "\tadd.u64 %rd16, %rd15, %rd16;\n\tand.b64 %rd15, %rd15, {};\n\tsub.u64 %rd16, %rd16, %rd15;\n"
+        "{}\tbra ILLEGAL;\nNOT_SHARED:\n",
+        kDynamicShared, kSharedBlockMask, InRange("%rd14", "%rd15", "%rd16"));
   }
   if (meanings.local) {
     text +=

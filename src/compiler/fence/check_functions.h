@@ -12,6 +12,9 @@ inline constexpr const char* kPollFunction = "__tutti_poll";
 inline constexpr const char* kVariableTable = "__tutti_variables";
 inline constexpr const char* kDynamicShared = "__tutti_dynamic_shared";
 
+// Of an address of shared memory: which block of the cluster it lies in. Each has what is its own from there on.
+inline constexpr uint64_t kSharedBlockMask = 0xff000000;
+
 // Of a row of the table: address, bytes, and whether it may only be read.
 inline constexpr uint32_t kTableRowBytes = 24;
 

@@ -95,8 +95,8 @@ class FunctionFence : private RegisterChecks {
     for (auto& [region, bounds] : bounds_) {
       switch (region) {
         case Region::kShared:
-          EmitMove(bounds.start, Number(0));
           EmitMove(bounds.size, Symbol(symbols_.dynamic_shared));
+          Emit(O::kAnd, {}, {T::kB64}, {Register(bounds.start), Register(bounds.size), Number(kSharedBlockMask)});
           Emit(O::kMov, {}, {T::kU32},
                {Register(Temporary("word", T::kU32)),
                 {.kind = OperandKind::kSpecial,
@@ -105,6 +105,7 @@ class FunctionFence : private RegisterChecks {
                {Register(Temporary("at", T::kU64)), Register(Temporary("word", T::kU32))});
           Emit(O::kAdd, {}, {T::kU64},
                {Register(bounds.size), Register(bounds.size), Register(Temporary("at", T::kU64))});
+          Emit(O::kSub, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Register(bounds.start)});
           // In whole units, as it is allocated.
           Emit(O::kAdd, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Number(kSharedUnitBytes - 1)});
           Emit(O::kAnd, {}, {T::kB64}, {Register(bounds.size), Register(bounds.size), Number(~(kSharedUnitBytes - 1))});
