@@ -135,8 +135,11 @@ std::string Body(const Meanings& meanings) {
         kWriteBit);
   }
   if (meanings.workspace) {
-    text += "\tmov.b32 %r4, %envreg1;\n\tmov.b32 %r5, %envreg2;\n\tmov.b64 %rd15, {%r5, %r4};\n" +
-            InRange("%rd1", "%rd15", "8") + "\tmov.b64 %rd15, {%r4, %r5};\n" + InRange("%rd1", "%rd15", "8");
+    text +=
+        "\tmov.b32 %r4, %envreg1;\n\tmov.b32 %r5, %envreg2;\n\tmov.b64 %rd15, {%r5, %r4};\n"
+        "\tsetp.eq.u64 %p3, %rd15, 0;\n\t@%p3 bra NO_WORKSPACE;\n" +
+        InRange("%rd1", "%rd15", "8") + "\tmov.b64 %rd15, {%r4, %r5};\n" + InRange("%rd1", "%rd15", "8") +
+        "NO_WORKSPACE:\n";
   }
   return text;
 }

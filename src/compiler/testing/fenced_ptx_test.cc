@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <string>
 
 #include "compiler/fence/fence.h"
 #include "compiler/testing/test_module.h"
@@ -48,11 +49,11 @@ struct Attack {
     uint64_t addresses[64];
     uint32_t words[64], done[64];
   } window{};
-  Outcome Run(uint64_t target) {
+  Outcome Run(uint64_t target, const std::string& text = kScatter) {
     for (uint32_t t = 0; t < 64; ++t) window.addresses[t] = reinterpret_cast<uint64_t>(&window.words[t]);
     window.addresses[5] = target;
     Outcome outcome;
-    auto parsed = ptx::Parse(kScatter);
+    auto parsed = ptx::Parse(text);
     const auto fenced = FencePtx(std::move(*parsed));
     auto module = TestModule::Open(fenced->ptx, {.check_addresses = false, .target = HostTarget::Detect()});
     EXPECT_TRUE(module) << module.error().text;
@@ -90,6 +91,14 @@ TEST(FencedPtx, TheLastByteOfAnAccessCounts) {
   EXPECT_EQ(attack->Run(reinterpret_cast<uint64_t>(&attack->window) - 4).fault.kind, 700u);
   EXPECT_EQ(attack->Run(~uint64_t{3}).fault.kind, 700u);
   EXPECT_EQ(attack->Run(0).fault.kind, 700u);
+}
+
+TEST(FencedPtx, AWorkspaceThatIsNoneIsNobodysMemory) {
+  auto attack = std::make_unique<Attack>();
+  std::string text = kScatter;
+  text.insert(text.find("  mov.u32 %r0"), "  mov.u32 %r1, %envreg1;\n");
+  EXPECT_EQ(attack->Run(0, text).fault.kind, 700u);
+  EXPECT_EQ(attack->Run(4, text).fault.kind, 700u);
 }
 
 TEST(FencedPtx, AMisalignedAddressIsItsOwnFault) {
