@@ -20,6 +20,7 @@
 #include "compiler/fence/check_functions.h"
 #include "compiler/fence/function_fence.h"
 #include "compiler/fence/local_bounds.h"
+#include "compiler/fence/local_names.h"
 #include "cuda/result.h"
 #include "guest/fault_kind.h"
 #include "guest/gpu/fenced_ptx.h"
@@ -37,6 +38,8 @@ class ModuleFence {
 
   Result<FencedModule> Run() {
     TUTTI_TRY(CheckModule());
+    KeepNamesApart(module_);
+    ForgetPromises();
     for (const ptx::Function& function : module_.functions) result_.functions.push_back(function.name);
     refusals_.resize(module_.functions.size());
     // Debug sections are not printed, but with this target an assembler would expect them.
@@ -69,10 +72,19 @@ class ModuleFence {
     if (module_.address_bits != 64)
       return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "only modules of 64-bit addresses can be fenced");
     for (const ptx::Symbol& symbol : module_.symbols) {
-      if (symbol.name.starts_with(guest::kFencePrefix))
+      // No compiler begins a symbol's name like a register's.
+      if (IsReserved(symbol.name) || symbol.name.starts_with('%'))
         return Fail(cuda::CUDA_ERROR_INVALID_PTX, "the name " + symbol.name + " is reserved");
     }
     return {};
+  }
+
+  // The assembler would believe that a function never returns, and leave out what stands behind its calls.
+  void ForgetPromises() {
+    for (ptx::Function& function : module_.functions) {
+      function.noreturn = function.prototype.noreturn = false;
+      for (ptx::Prototype& prototype : function.prototypes) prototype.noreturn = false;
+    }
   }
 
   ptx::SymbolId AddVariable(ptx::Variable variable) {

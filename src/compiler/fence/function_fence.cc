@@ -358,7 +358,9 @@ class FunctionFence : private RegisterChecks {
     if (target.kind == OperandKind::kSymbol) {
       const ptx::Function& callee = module_.functions[module_.symbols[target.index].index];
       if (!callee.has_body) return RewriteRuntimeCall(instruction, callee.name);
-      return PassLocalBounds(instruction);
+      Instruction call = instruction;
+      call.prototype = ~0u;  // the callee has its own
+      return PassLocalBounds(std::move(call));
     }
     if (!symbols_.calls_by_address) return Refuse("a call by address cannot be fenced: its stack has no known bound");
     Guarded(instruction, [&] { CheckTarget(instruction); });
