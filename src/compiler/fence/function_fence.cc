@@ -264,11 +264,7 @@ class FunctionFence : private RegisterChecks {
     const Operand at = AddressOf(operand);
     Emit(O::kSub, {}, {T::kU64}, {Register(difference), at, Register(bounds.start)});
     Emit(O::kSetp, {M::kGe}, {T::kU64}, {Register(outside), Register(difference), Register(limit)});
-    if (access.align_log2 != 0) {
-      Emit(O::kAnd, {}, {T::kB64}, {Register(difference), at, Number((uint64_t{1} << access.align_log2) - 1)});
-      Emit(O::kSetp, {M::kNe, M::kOr}, {T::kU64},
-           {Register(outside), Register(difference), Number(0), Register(outside)});
-    }
+    if (access.align_log2 != 0) OrMisaligned(at, access);
     if (instruction.guard) {
       RegisterId guard = instruction.guard->predicate;
       if (instruction.guard->negated) {
@@ -281,6 +277,13 @@ class FunctionFence : private RegisterChecks {
     Emit(O::kBra, {}, {}, {Label(inside)}).guard = ptx::Guard{outside, true};
     CallCheck(at, Number(access.bytes), what);
     Place(inside);
+  }
+
+  void OrMisaligned(const Operand& at, const Access& access) {
+    const RegisterId difference = Temporary("difference", T::kU64), outside = Temporary("outside", T::kPred);
+    Emit(O::kAnd, {}, {T::kB64}, {Register(difference), at, Number((uint64_t{1} << access.align_log2) - 1)});
+    Emit(O::kSetp, {M::kNe, M::kOr}, {T::kU64},
+         {Register(outside), Register(difference), Number(0), Register(outside)});
   }
 
   // For a size known only at run time: through __tutti_check alone for global memory, else inline.
@@ -310,6 +313,7 @@ class FunctionFence : private RegisterChecks {
       Emit(O::kSetp, {M::kGt}, {T::kU64}, {Register(outside), Register(difference), Register(bounds.size)});
       Emit(O::kSetp, {M::kGt, M::kOr}, {T::kU64},
            {Register(outside), Register(bytes), Register(rest), Register(outside)});
+      if (access.align_log2 != 0) OrMisaligned(at, access);
       Emit(O::kBra, {}, {}, {Label(inside)}).guard = ptx::Guard{outside, true};
       CallCheck(at, Register(bytes), what);
       Place(inside);
