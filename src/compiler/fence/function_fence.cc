@@ -90,6 +90,8 @@ class FunctionFence : private RegisterChecks {
   }
 
   void MakePrologue() {
+    // Calls without a jump back may take for ever, too. Functions that call none end by themselves.
+    if (!function_.is_entry && calls_) EmitCall(symbols_.poll, {});
     if (turns_ != kNone) Emit(O::kMov, {}, {T::kU32}, {Register(turns_), Number(kTurns)});
     if (low_ != kNone && symbols_.has_local) MakeLocalBounds();
     for (auto& [region, bounds] : bounds_) {
@@ -358,6 +360,7 @@ class FunctionFence : private RegisterChecks {
   }
 
   void RewriteCall(const Instruction& instruction) {
+    calls_ = true;
     const Operand& target = instruction.operands[0];
     if (target.kind == OperandKind::kSymbol) {
       const ptx::Function& callee = module_.functions[module_.symbols[target.index].index];
@@ -418,6 +421,7 @@ class FunctionFence : private RegisterChecks {
   const size_t old_labels_ = function_.labels.size();
   std::map<Region, Bounds> bounds_;
   RegisterId low_ = kNone, high_ = kNone, turns_ = kNone;
+  bool calls_ = false;
   std::string refusal_;
 };
 
