@@ -155,6 +155,7 @@ class FunctionFence : private RegisterChecks {
            {Register(at), Register(at), Number(module_.variables[module_.symbols[constant].index].bytes())});
       Emit(O::kMax, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Register(at)});
     }
+    if (symbols_.constants.empty()) return;
     Emit(O::kSub, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Register(bounds.start)});
   }
 
