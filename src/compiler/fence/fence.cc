@@ -53,6 +53,7 @@ class ModuleFence {
     if (!options_.unbounded_stack) {
       for (const uint32_t i : calls.Recursive()) refusals_[i] = "recursion cannot be fenced";
     }
+    if (!options_.unbounded_stack) HideFunctions();
     if (symbols_.has_local) std::ranges::for_each(module_.functions, AddLocalBounds);
     for (uint32_t i = 0; i < result_.functions.size(); ++i) {
       ptx::Function& function = module_.functions[i];
@@ -173,6 +174,15 @@ class ModuleFence {
     symbols_.has_local = meanings_.local;
     symbols_.prints = options_.prints;
     symbols_.calls_by_address = options_.unbounded_stack;
+  }
+
+  // Nobody calls by address here, so nobody needs one; a null pointer is what variables have in its place.
+  void HideFunctions() {
+    for (ptx::Variable& variable : module_.variables) {
+      std::erase_if(variable.init.addresses, [&](const ptx::Initializer::AddressOf& address) {
+        return module_.symbols[address.symbol].kind == ptx::Symbol::Kind::kFunction;
+      });
+    }
   }
 
   void AddSymbols() {

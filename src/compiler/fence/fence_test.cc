@@ -1,5 +1,6 @@
 // One file of golden/ is one test: PTX, a line "==== expected", and the fenced PTX without the functions that all
-// checks share, or the diagnostics. compiler_fence_test --bless writes the outcome into the files.
+// checks share, or the diagnostics. Where the PTX begins with "// in a shared context", it is for one.
+// compiler_fence_test --bless writes the outcome into the files.
 #include "compiler/fence/fence.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,8 @@ namespace {
 std::string OutcomeOf(const std::string& text) {
   auto module = ptx::Parse(text);
   if (!module) return module.error().text + "\n";
-  const auto fenced = FencePtx(std::move(*module));
+  const bool in_shared_context = text.starts_with("// in a shared context\n");
+  const auto fenced = FencePtx(std::move(*module), in_shared_context ? kSharedContext : FenceOptions{});
   if (!fenced) return fenced.error().text + "\n";
   const auto again = ptx::Parse(fenced->ptx);
   EXPECT_TRUE(again && ptx::FunctionErrors(*again).empty())

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "compiler/fence/check_functions.h"
 #include "compiler/fence/register_checks.h"
@@ -194,6 +195,8 @@ class FunctionFence : private RegisterChecks {
   }
 
   void Rewrite(const Instruction& instruction) {
+    RefuseFunctions(std::span(instruction.operands).subspan(instruction.opcode == O::kCall ? 1 : 0));
+    if (!refusal_.empty()) return;
     switch (instruction.opcode) {
       case O::kTrap:
       case O::kBrkpt: return Guarded(instruction, [&] { EmitFault(guest::FaultKind::kLaunchFailed, Number(0)); });
@@ -212,10 +215,26 @@ class FunctionFence : private RegisterChecks {
     made_.push_back(Harmless(instruction));
   }
 
+  // Code is nobody's to read. Where calls by address are refused, only who wants to overwrite where a call returns to
+  // needs to know where it is.
+  void RefuseFunctions(std::span<const Operand> operands) {
+    for (const Operand& operand : operands) {
+      const bool is_access = operand.kind == OperandKind::kAddress && operand.base == ptx::BaseKind::kSymbol;
+      if (operand.kind == OperandKind::kVector) {
+        RefuseFunctions(std::span(function_.vector_operands).subspan(operand.index, operand.count));
+      } else if ((is_access || operand.kind == OperandKind::kSymbol) &&
+                 module_.symbols[operand.index].kind == ptx::Symbol::Kind::kFunction) {
+        if (is_access) Refuse("an access to a function cannot be fenced");
+        if (!is_access && !symbols_.calls_by_address) Refuse("the address of a function cannot be fenced");
+      }
+    }
+  }
+
   // Inside of a variable whatever the registers hold.
   bool IsSafe(const Operand& address, const Access& access) const {
     uint64_t size = 0, align = 1;
     if (address.base == ptx::BaseKind::kSymbol) {
+      if (module_.symbols[address.index].kind != ptx::Symbol::Kind::kVariable) return false;
       const ptx::Variable& variable = module_.variables[module_.symbols[address.index].index];
       if (access.writes && variable.space == ptx::StateSpace::kConst) return false;
       size = variable.bytes();
