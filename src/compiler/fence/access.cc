@@ -278,7 +278,7 @@ class Finder {
   }
 
   void Add(uint32_t operand, ptx::StateSpace space, uint64_t bytes, uint32_t align_log2, bool writes,
-           uint32_t counted_by = kNone, uint64_t factor = 0, uint32_t count_align_log2 = 0) {
+           uint32_t counted_by = kNone, uint64_t factor = 0, uint32_t count_align_log2 = 0, uint32_t shift = 0) {
     if (operand == kNone) return;
     Region region;
     switch (space) {
@@ -298,6 +298,7 @@ class Finder {
                            .writes = writes,
                            .counted_by = counted_by,
                            .factor = factor,
+                           .shift = shift,
                            .count_align_log2 = count_align_log2});
   }
 
@@ -356,12 +357,12 @@ class Finder {
       const uint32_t address = NextAddress(0);
       const uint32_t stride = Has(M::kLoad) ? address + 1 : address + 2;
       const bool given = stride < instruction_.operands.size();
-      const uint64_t last = (major - 1) * bits / 8;
+      const uint64_t last = (major - 1) * bits;  // for each element of a stride, which are whole bytes together
       const uint64_t row = (minor * bits + 7) / 8;
       // Rows begin at multiples of 16 bytes.
       const auto step = static_cast<uint32_t>(std::bit_width(kRowAlignBits / bits) - 1);
-      Add(address, instruction_.space, given ? row : row + last * minor, 4, Has(M::kStore), given ? stride : kNone,
-          last, given ? step : 0);
+      Add(address, instruction_.space, given ? row : row + last * minor / 8, 4, Has(M::kStore), given ? stride : kNone,
+          bits < 8 ? last : last / 8, given ? step : 0, bits < 8 ? 3 : 0);
       return;
     }
     Refuse("matrices of this shape cannot be fenced");

@@ -21,6 +21,7 @@ struct Access {
   // The number of bytes is factor * (this operand) + bytes; ~0: no such operand.
   uint32_t counted_by = ~0u;
   uint64_t factor = 0;
+  uint32_t shift = 0;  // factor * operand, which is a multiple, is divided by 1 << shift
   uint32_t count_align_log2 = 0;  // that operand is a multiple of this
 };
 

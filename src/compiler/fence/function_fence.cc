@@ -323,6 +323,7 @@ class FunctionFence : private RegisterChecks {
       } else {
         Emit(O::kMul, {M::kWide}, {T::kU32}, {Register(bytes), count, Number(access.factor)});
       }
+      if (access.shift != 0) Emit(O::kShr, {}, {T::kU64}, {Register(bytes), Register(bytes), Number(access.shift)});
       if (access.bytes != 0) Emit(O::kAdd, {}, {T::kU64}, {Register(bytes), Register(bytes), Number(access.bytes)});
       const Operand at = AddressOf(instruction.operands[access.operand]);
       if (access.region == Region::kGeneric || access.region == Region::kGlobal)
