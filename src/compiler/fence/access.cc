@@ -214,10 +214,14 @@ bool Holds(const List& list, T value) {
 
 class Finder {
  public:
-  Finder(const ptx::Function& function, const ptx::Instruction& instruction)
-      : function_(function), instruction_(instruction), modifiers_(instruction) {}
+  Finder(const ptx::Module& module, const ptx::Function& function, const ptx::Instruction& instruction)
+      : module_(module), function_(function), instruction_(instruction), modifiers_(instruction) {}
 
   Accesses Find() {
+    if (instruction_.opcode == O::kFence && NextAddress(0) != kNone) {
+      Refuse("a fence of a tensor map cannot be fenced");
+      return std::move(found_);
+    }
     if (Holds(kHarmless, instruction_.opcode)) return {};
     const bool fetches_ahead = instruction_.opcode == O::kCp && Has(M::kPrefetch) && !Has(M::kTensor);
     if (Holds(kHints, instruction_.opcode) || fetches_ahead) return {.list = {}, .refusal = {}, .is_hint = true};
@@ -245,16 +249,16 @@ class Finder {
         if (instruction_.opcode == O::kSt && Has(M::kBulk)) return StoreBulk();
         return Plain(true);
       case O::kCp: return Copy();
-      case O::kLdmatrix: return Add(NextAddress(0), instruction_.space, 16, 4, false);
-      case O::kStmatrix: return Add(NextAddress(0), instruction_.space, 16, 4, true);
+      case O::kLdmatrix: return AddShared(NextAddress(0), 16, 4, false);
+      case O::kStmatrix: return AddShared(NextAddress(0), 16, 4, true);
       case O::kWmma: return Wmma();
       case O::kMbarrier:
-        for (uint32_t i = NextAddress(0); i != kNone; i = NextAddress(i + 1)) Add(i, instruction_.space, 8, 3, true);
+        for (uint32_t i = NextAddress(0); i != kNone; i = NextAddress(i + 1)) AddShared(i, 8, 3, true);
         return;
       case O::kClusterlaunchcontrol:
         if (Has(M::kQueryCancel)) return;
-        Add(0, instruction_.space, 16, 4, true);
-        return Add(1, instruction_.space, 8, 3, true);
+        AddShared(0, 16, 4, true);
+        return AddShared(1, 8, 3, true);
       case O::kTex:
       case O::kTld4:
       case O::kTxq:
@@ -300,6 +304,26 @@ class Finder {
                            .factor = factor,
                            .shift = shift,
                            .count_align_log2 = count_align_log2});
+  }
+
+  // Of an instruction that takes the low half of a generic address for one of shared memory, whatever it is.
+  void AddShared(uint32_t operand, uint64_t bytes, uint32_t align_log2, bool writes) {
+    if (operand == kNone) return;
+    const ptx::Operand& address = instruction_.operands[operand];
+    const ptx::StateSpace variable = SpaceOf(address);
+    const bool is_shared = variable == ptx::StateSpace::kGeneric ? instruction_.space != ptx::StateSpace::kGeneric
+                                                                 : variable == ptx::StateSpace::kShared;
+    if (!is_shared) return Refuse(fmt::format("{} at a generic address cannot be fenced", NameOf(instruction_.opcode)));
+    Add(operand, ptx::StateSpace::kShared, bytes, align_log2, writes);
+  }
+
+  // Of the variable that the address names; generic: of none.
+  ptx::StateSpace SpaceOf(const ptx::Operand& address) const {
+    if (address.base == ptx::BaseKind::kLocal) return function_.locals[address.index].space;
+    if (address.base != ptx::BaseKind::kSymbol) return ptx::StateSpace::kGeneric;
+    const ptx::Symbol& symbol = module_.symbols[address.index];
+    return symbol.kind == ptx::Symbol::Kind::kVariable ? module_.variables[symbol.index].space
+                                                       : ptx::StateSpace::kGeneric;
   }
 
   void Plain(bool writes) {
@@ -368,6 +392,7 @@ class Finder {
     Refuse("matrices of this shape cannot be fenced");
   }
 
+  const ptx::Module& module_;
   const ptx::Function& function_;
   const ptx::Instruction& instruction_;
   const ptx::ModifierUse modifiers_;
@@ -376,8 +401,8 @@ class Finder {
 
 }  // namespace
 
-Accesses AccessesOf(const ptx::Function& function, const ptx::Instruction& instruction) {
-  return Finder(function, instruction).Find();
+Accesses AccessesOf(const ptx::Module& module, const ptx::Function& function, const ptx::Instruction& instruction) {
+  return Finder(module, function, instruction).Find();
 }
 
 bool IsWithinParameter(const ptx::Function& function, const ptx::Instruction& instruction) {

@@ -31,7 +31,7 @@ struct Accesses {
   bool is_hint = false;  // without it the program does the same
 };
 
-Accesses AccessesOf(const ptx::Function& function, const ptx::Instruction& instruction);
+Accesses AccessesOf(const ptx::Module& module, const ptx::Function& function, const ptx::Instruction& instruction);
 
 // The access is to a parameter, of the kernel, of a function or of a call, and stays in it.
 bool IsWithinParameter(const ptx::Function& function, const ptx::Instruction& instruction);

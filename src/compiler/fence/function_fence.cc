@@ -207,7 +207,7 @@ class FunctionFence : private RegisterChecks {
       case O::kCall: return RewriteCall(instruction);
       default: break;
     }
-    const Accesses accesses = AccessesOf(function_, instruction);
+    const Accesses accesses = AccessesOf(module_, function_, instruction);
     refusal_ = accesses.refusal;
     if (!refusal_.empty() || accesses.is_hint) return;
     for (const Access& access : accesses.list) Check(instruction, access);

@@ -61,8 +61,9 @@ TEST_P(RunCase, GivesWhatItExpects) {
 }
 
 // What the fence refuses, and so no GPU runs.
-constexpr const char* kNotFenced[] = {"\n  alloca", "\n  st.async", "\n  mapa",  "\n  tensormap",
-                                      "\n  wgmma",  ".bulk.tensor", "multimem.l"};
+constexpr const char* kNotFenced[] = {
+    "\n  alloca", "\n  st.async", "\n  mapa",   "\n  tensormap",
+    "\n  wgmma",  ".bulk.tensor", "multimem.l", "ldmatrix.sync.aligned.m8n8.x1.b16 {%r5}, [%d6]"};
 
 // With checks in the PTX itself a faulting thread leaves a record and ends; everything else is as before.
 TEST_P(RunCase, GivesTheSameWithFencedPtx) {
