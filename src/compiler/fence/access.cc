@@ -326,10 +326,18 @@ class Finder {
                                                        : ptx::StateSpace::kGeneric;
   }
 
+  // A parameter of a call, or what one returns: registers, of which nobody has the address.
+  bool NamesOwnLocal() const {
+    return std::ranges::any_of(instruction_.operands, [&](const ptx::Operand& operand) {
+      return operand.kind == OperandKind::kAddress && operand.base == ptx::BaseKind::kLocal &&
+             operand.index >= function_.first_param + function_.prototype.params.size();
+    });
+  }
+
   void Plain(bool writes) {
     if (instruction_.space == ptx::StateSpace::kParam) {
       if (IsWithinParameter(function_, instruction_)) return;
-      if (writes || !function_.is_entry || function_.prototype.params.empty())
+      if (writes || !function_.is_entry || function_.prototype.params.empty() || NamesOwnLocal())
         return Refuse("a parameter is addressed in a way that cannot be fenced");
     }
     const uint64_t bytes = (BitsOf(instruction_.type()) + 7) / 8 * instruction_.vector;
@@ -412,7 +420,8 @@ bool IsWithinParameter(const ptx::Function& function, const ptx::Instruction& in
     const ptx::LocalVariable& local = function.locals[operand.index];
     const uint64_t bytes = (BitsOf(instruction.type()) + 7) / 8 * instruction.vector, size = local.bytes();
     const auto at = static_cast<uint64_t>(operand.offset);
-    return local.space == ptx::StateSpace::kParam && operand.offset >= 0 && bytes <= size && at <= size - bytes;
+    return local.space == ptx::StateSpace::kParam && operand.offset >= 0 && bytes <= size && at <= size - bytes &&
+           bytes != 0 && at % bytes == 0 && local.alignment >= bytes;
   }
   return false;
 }

@@ -33,7 +33,7 @@ struct Accesses {
 
 Accesses AccessesOf(const ptx::Module& module, const ptx::Function& function, const ptx::Instruction& instruction);
 
-// The access is to a parameter, of the kernel, of a function or of a call, and stays in it.
+// The access is to a parameter, of the kernel, of a function or of a call, and stays in it, aligned.
 bool IsWithinParameter(const ptx::Function& function, const ptx::Instruction& instruction);
 
 }  // namespace tutti::compiler::fencing
