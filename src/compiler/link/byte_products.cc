@@ -1,5 +1,6 @@
 #include "compiler/link/byte_products.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
@@ -131,17 +132,7 @@ class Body {
       };
       parts.push_back(builder_.CreateIntrinsic(intrinsic, {}, {part(sum), part(of_unsigned), part(of_signed)}));
     }
-    while (parts.size() > 1) {
-      llvm::SmallVector<Value*, 4> joined;
-      for (unsigned i = 0; i < parts.size(); i += 2) {
-        const unsigned length = llvm::cast<llvm::FixedVectorType>(parts[i]->getType())->getNumElements();
-        llvm::SmallVector<int, kLanes> all;
-        for (unsigned k = 0; k < 2 * length; ++k) all.push_back(static_cast<int>(k));
-        joined.push_back(builder_.CreateShuffleVector(parts[i], parts[i + 1], all));
-      }
-      parts = std::move(joined);
-    }
-    return parts[0];
+    return llvm::concatenateVectors(builder_, parts);
   }
 
   llvm::Function& function_;

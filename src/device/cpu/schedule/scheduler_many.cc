@@ -114,7 +114,7 @@ void Scheduler::TellOfRest(SmState& sm) {
   }
   if (!unheard_ || coming_ >= offered_) return;
   unheard_ = false;
-  if (offered_ != 0) gate_.Advance();
+  gate_.Advance();
 }
 
 // Batches of shares whose caps have room for one more SM: others, of which there may be many, are not worth a look.
