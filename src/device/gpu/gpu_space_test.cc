@@ -8,9 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <thread>
 
 #include "cuda/device_attribute.h"
@@ -20,26 +18,12 @@
 #include "device/cts/images.h"
 #include "device/gpu/gpu_backend.h"
 #include "device/gpu/slabs.h"
+#include "device/gpu/testing/stop_process.h"
 
 namespace tutti::device::gpu {
 namespace {
 
 using cts::Client;
-
-// Returns when all of its threads have stopped: until then one of them may take another record.
-void Stop(pid_t process) {
-  kill(process, SIGSTOP);
-  const auto stopped = [](const std::filesystem::path& thread) {
-    std::ifstream file(thread / "stat");
-    const std::string stat{std::istreambuf_iterator<char>(file), {}};
-    const size_t name_end = stat.rfind(')');
-    return name_end == std::string::npos || stat.compare(name_end, 3, ") T") == 0;
-  };
-  const std::filesystem::directory_iterator threads("/proc/" + std::to_string(process) + "/task");
-  for (const auto& thread : threads) {
-    while (!stopped(thread.path())) std::this_thread::yield();
-  }
-}
 
 constexpr uint64_t kMiB = 1 << 20;
 
@@ -152,7 +136,7 @@ TEST_F(GpuSpaceTest, AnExecutorThatHangsHoldsUpItsClientAlone) {
   Client& client = *hangs.client;
   const auto freed = client.space().Allocate(0, wire::MemoryKind::kDevice, 4 * kMiB, 0);
   ASSERT_TRUE(freed);
-  Stop(hangs.executor);
+  StopProcess(hangs.executor);
   ASSERT_TRUE(client.space().Free(*freed)) << "what the executor is to be asked is not waited for";
   const uint64_t behind = client.next_ticket();
   ASSERT_TRUE(

@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "device/cts/client.h"
 #include "device/cts/images.h"
 #include "device/gpu/gpu_backend.h"
+#include "device/gpu/testing/stop_process.h"
 
 namespace tutti::device::gpu {
 
@@ -108,21 +108,6 @@ class GpuFixture : public testing::Test {
   }
   // A sticky error of the context.
   static void TouchNothing(Client& client) { client.Launch(1, client.Kernel(cts::kAdd), 1, 1, {16, 1, 0, 0}); }
-
-  // Returns when all of its threads have stopped: until then one of them may take another record.
-  static void StopProcess(pid_t process) {
-    kill(process, SIGSTOP);
-    const auto stopped = [](const std::filesystem::path& thread) {
-      std::ifstream file(thread / "stat");
-      const std::string stat{std::istreambuf_iterator<char>(file), {}};
-      const size_t name_end = stat.rfind(')');
-      return name_end == std::string::npos || stat.compare(name_end, 3, ") T") == 0;
-    };
-    const std::filesystem::directory_iterator threads("/proc/" + std::to_string(process) + "/task");
-    for (const auto& thread : threads) {
-      while (!stopped(thread.path())) std::this_thread::yield();
-    }
-  }
 
   std::shared_ptr<os::Spawner> spawner_;
   std::unique_ptr<Backend> backend_;
