@@ -2,54 +2,19 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
-#include <llvm/IR/Operator.h>
 
 #include <algorithm>
+
+#include "compiler/widen/analysis/address_sum.h"
 
 namespace tutti::compiler {
 namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 30;  // far below where sums of offsets could wrap
 constexpr size_t kMostOpen = 16;  // bases per block with which each access is compared
-constexpr unsigned kMostDepth = 6;                // of sums
 
 // All memories start at multiples of 16, which is what wider accesses are held to as well.
 constexpr unsigned kMostAlignLog2 = 4;
-
-// An address as a sum of values, in an order of their own, and a constant.
-struct Sum {
-  llvm::SmallVector<const llvm::Value*, 4> terms;
-  uint64_t constant = 0;
-};
-
-void Add(const llvm::Value* value, Sum& sum, unsigned depth = 0) {
-  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value)) {
-    sum.constant += constant->getZExtValue();
-    return;
-  }
-  const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value);
-  const bool adds = operation != nullptr && depth < kMostDepth &&
-                    (operation->getOpcode() == llvm::Instruction::Add ||
-                     (operation->getOpcode() == llvm::Instruction::Or &&
-                      llvm::cast<llvm::PossiblyDisjointInst>(operation)->isDisjoint()));
-  if (!adds) {
-    sum.terms.push_back(value);
-    return;
-  }
-  for (const llvm::Value* operand : operation->operands()) Add(operand, sum, depth + 1);
-}
-
-Sum SumOf(const llvm::Value* pointer) {
-  Sum sum;
-  const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer);
-  if (cast == nullptr || !cast->getOperand(0)->getType()->isIntegerTy(64)) {
-    sum.terms.push_back(pointer);
-  } else {
-    Add(cast->getOperand(0), sum);
-    llvm::sort(sum.terms);
-  }
-  return sum;
-}
 
 // Extends `span` by `bytes` at `offset`. False if it would be too long, or if one of its accesses could never be
 // aligned.
@@ -83,7 +48,7 @@ unsigned AccessAlignLog2(const llvm::Instruction& access) {
 
 // Accesses of a block that may still be joined by others.
 struct Spans::Open {
-  Sum sum;
+  AddressSum sum;
   unsigned space;
   Span* span;
 };
@@ -104,12 +69,10 @@ void Spans::Add(const llvm::Instruction& access, std::vector<Open>& open) {
   const auto bytes = static_cast<int64_t>(
       layout_.getTypeStoreSize(llvm::getLoadStoreType(const_cast<llvm::Instruction*>(&access))).getFixedValue());
   const bool writes = llvm::isa<llvm::StoreInst>(access);
-  Open own{SumOf(pointer), pointer->getType()->getPointerAddressSpace(), nullptr};
+  Open own{AddressSumOf(pointer), pointer->getType()->getPointerAddressSpace(), nullptr};
   for (const Open& other : open) {
-    if (other.space != own.space || other.sum.terms != own.sum.terms) continue;
-    if (!Extend(*other.span, static_cast<int64_t>(own.sum.constant - other.sum.constant), bytes,
-                AccessAlignLog2(access)))
-      continue;
+    if (other.space != own.space || !own.sum.IsParallelTo(other.sum)) continue;
+    if (!Extend(*other.span, own.sum.DistanceFrom(other.sum), bytes, AccessAlignLog2(access))) continue;
     other.span->writes |= writes;
     ++other.span->accesses;
     spans_[&access] = other.span;

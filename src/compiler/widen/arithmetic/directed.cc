@@ -15,7 +15,7 @@ namespace tutti::compiler {
 namespace {
 
 using llvm::Value;
-using Operands = llvm::SmallVector<Value*, 3>;
+using UpToThree = llvm::SmallVector<Value*, 3>;
 
 // _MM_FROUND_*, with _MM_FROUND_NO_EXC.
 enum class Direction : uint32_t { kDown = 9, kUp = 10, kZero = 11 };
@@ -40,14 +40,14 @@ std::optional<Direction> DirectionOf(llvm::StringRef name) {
   return std::nullopt;
 }
 
-Value* Rounded(llvm::IRBuilder<>& builder, Operation operation, Direction direction, const Operands& operands) {
-  Operands arguments = operands;
+Value* Rounded(llvm::IRBuilder<>& builder, Operation operation, Direction direction, const UpToThree& operands) {
+  UpToThree arguments = operands;
   arguments.push_back(builder.getInt32(static_cast<uint32_t>(direction)));
   const bool floats = operands[0]->getType()->getScalarType()->isFloatTy();
   return builder.CreateIntrinsic(floats ? operation.of_floats : operation.of_doubles, {}, arguments);
 }
 
-Value* RoundedToOdd(llvm::IRBuilder<>& builder, Operation operation, const Operands& operands) {
+Value* RoundedToOdd(llvm::IRBuilder<>& builder, Operation operation, const UpToThree& operands) {
   Value* down = Rounded(builder, operation, Direction::kDown, operands);
   Value* up = Rounded(builder, operation, Direction::kUp, operands);
   Value* bits = builder.CreateBitCast(down, down->getType()->getWithNewType(builder.getInt32Ty()));
@@ -56,14 +56,14 @@ Value* RoundedToOdd(llvm::IRBuilder<>& builder, Operation operation, const Opera
 }
 
 // By the registers of 512 bits that the vectors of 32 lanes come in.
-Value* ByRegisters(llvm::IRBuilder<>& builder, const Operands& operands,
-                   llvm::function_ref<Value*(const Operands&)> operation) {
+Value* ByRegisters(llvm::IRBuilder<>& builder, const UpToThree& operands,
+                   llvm::function_ref<Value*(const UpToThree&)> operation) {
   const auto lanes = static_cast<unsigned>(512 / operands[0]->getType()->getScalarSizeInBits());
   llvm::SmallVector<Value*, 4> parts;
   for (unsigned first = 0; first < kLanes; first += lanes) {
     llvm::SmallVector<int, 16> own;
     for (unsigned lane = 0; lane < lanes; ++lane) own.push_back(static_cast<int>(first + lane));
-    Operands slices;
+    UpToThree slices;
     for (Value* operand : operands) slices.push_back(builder.CreateShuffleVector(operand, own));
     parts.push_back(operation(slices));
   }
@@ -88,9 +88,9 @@ bool EmitDirected(FunctionEmitter& emitter, const llvm::CallInst& call, llvm::St
   const std::optional<Direction> direction = DirectionOf(rounding);
   if (!operation || (!direction && rounding != "odd")) return false;
   llvm::IRBuilder<>& builder = emitter.builder();
-  Operands operands;
+  UpToThree operands;
   for (const Value* argument : call.args()) operands.push_back(emitter.values().Vector(argument));
-  Value* result = ByRegisters(builder, operands, [&](const Operands& slices) {
+  Value* result = ByRegisters(builder, operands, [&](const UpToThree& slices) {
     return direction ? Rounded(builder, *operation, *direction, slices) : RoundedToOdd(builder, *operation, slices);
   });
   const bool uniform = emitter.shape(&call).is_uniform();

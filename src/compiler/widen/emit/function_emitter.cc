@@ -28,6 +28,7 @@ FunctionEmitter::FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, M
       values_(builder_, shapes, schedule, slots_block_),
       frame_(scalar),
       spans_(scalar, module.module.getDataLayout()),
+      rows_(scalar, module.module.getDataLayout(), shapes),
       facts_(scalar) {}
 
 Status FunctionEmitter::Emit() {

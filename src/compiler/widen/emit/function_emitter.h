@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "compiler/widen/analysis/local_frame.h"
 #include "compiler/widen/analysis/path_facts.h"
+#include "compiler/widen/analysis/row.h"
 #include "compiler/widen/analysis/schedule.h"
 #include "compiler/widen/analysis/shape_analysis.h"
 #include "compiler/widen/analysis/span.h"
@@ -39,6 +40,7 @@ class FunctionEmitter {
   Values& values() { return values_; }
   Abi& abi() { return abi_; }
   Spans& spans() { return spans_; }
+  const Rows& rows() const { return rows_; }
   PathFacts& facts() { return facts_; }
   ModuleState& module() { return module_; }
   const Shape& shape(const llvm::Value* value) const { return shapes_.Of(value); }
@@ -129,6 +131,7 @@ class FunctionEmitter {
   llvm::DenseMap<const llvm::Value*, llvm::SmallVector<llvm::AllocaInst*, 2>> warp_variables_;
   LocalFrame frame_;
   Spans spans_;
+  Rows rows_;
   PathFacts facts_;
   llvm::Value* entry_mask_ = nullptr;
   llvm::Value* mask_ = nullptr;

@@ -29,6 +29,7 @@ class Values {
   void EnterBlock(unsigned block);
   // The parts of `value`, at the insertion point. Extensions that may wrap: see shape.h.
   void Define(const llvm::Value* value, llvm::ArrayRef<llvm::Value*> parts);
+  bool IsDefined(const llvm::Value* value) const { return definitions_.contains(value); }
 
   const Shape& shape(const llvm::Value* value) const { return shapes_.Of(value); }
 

@@ -82,6 +82,19 @@ std::optional<IndexedAddress> FindIndexedAddress(FunctionEmitter& emitter, const
   return finder.Finish();
 }
 
+std::optional<IndexedAddress> FindConstantDistances(FunctionEmitter& emitter, const Value* pointer) {
+  const Shape& shape = emitter.shape(pointer);
+  if (!shape.is_runs() || shape.run() != kLanes || !shape.wraps().empty()) return std::nullopt;
+  llvm::SmallVector<uint32_t, kLanes> distances;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    const int64_t distance = Difference(shape.offset(lane), shape.offset(0));
+    if (distance != static_cast<int32_t>(distance)) return std::nullopt;
+    distances.push_back(static_cast<uint32_t>(distance));
+  }
+  return IndexedAddress{.base = emitter.values().InRun(pointer),
+                        .index = llvm::ConstantDataVector::get(emitter.builder().getContext(), distances)};
+}
+
 // With d = base - start, the address is inside if 0 <= d + scale * index < limit: the index is between ceil(-d / scale)
 // and floor((limit - 1 - d) / scale). d is any 64-bit number: if it is so large that the sum might wrap, nothing is
 // inside.

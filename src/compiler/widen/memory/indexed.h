@@ -20,6 +20,8 @@ struct IndexedAddress {
 
 // Decomposes `pointer`, if it is of this form.
 std::optional<IndexedAddress> FindIndexedAddress(FunctionEmitter& emitter, const llvm::Value* pointer);
+// Lane 0's as the base, where the lanes are at distances from it that are known now.
+std::optional<IndexedAddress> FindConstantDistances(FunctionEmitter& emitter, const llvm::Value* pointer);
 
 // <32 x i1>: the lane's address is outside of the `limit` addresses from `start` on, or no multiple of 2^align_log2.
 llvm::Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, llvm::Value* start,

@@ -20,6 +20,7 @@
 #include "compiler/widen/memory/pieces.h"
 #include "compiler/widen/memory/rare_access.h"
 #include "compiler/widen/memory/stretches.h"
+#include "compiler/widen/memory/whole.h"
 
 namespace tutti::compiler {
 namespace {
@@ -36,10 +37,11 @@ unsigned ComponentsOfWord(unsigned components, uint64_t element_bytes) {
 constexpr unsigned kMostRuns = 4;  // to check by scalars, where the access needs a vector of addresses anyway
 
 // What loads and stores have in common.
-class Access {
+class MemoryAccess {
  public:
-  Access(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, llvm::Type* type,
-         bool simple)
+  // `row`: which the access is of, as a whole; null: it is of itself alone.
+  MemoryAccess(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, llvm::Type* type,
+               bool simple, const Row* row = nullptr)
       : emitter_(emitter),
         builder_(emitter.builder()),
         values_(emitter.values()),
@@ -53,6 +55,7 @@ class Access {
         per_word_(ComponentsOfWord(components_, element_bytes_)),
         word_(per_word_ == 1 ? element_ : builder_.getIntNTy(static_cast<unsigned>(8 * per_word_ * element_bytes_))),
         simple_(simple),
+        row_(row),
         region_(RegionOf(emitter, instruction, pointer, bytes())),
         check_(emitter, region_, instruction) {
     if (llvm::isa<llvm::StoreInst>(instruction)) OnlyWritable(region_);
@@ -71,22 +74,37 @@ class Access {
     CompilerBarrier();
     llvm::SmallVector<Value*, 4> components;
     if (is_whole()) {
-      components = LoadWhole();
-    } else if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
-      const Pieces pieces = MakePieces(lanes);
-      components = LoadIf(PiecesHold(pieces), [&] { return LoadPieces(emitter_, pieces); });
-    } else if (const auto stretches = Stretches(); !stretches.empty()) {
-      const llvm::SmallVector<Value*, 4> addresses = StretchAddresses(stretches);
-      components = LoadIf(StretchesHold(stretches, addresses),
-                          [&] { return LoadStretches(emitter_, shape_, stretches, addresses, element_, components_); });
-    } else if (LanesArePieces(emitter_.is_full() || IsReadable())) {
-      const Pieces pieces = MakePieces(1);
-      components = LoadIf(PiecesHold(pieces), [&] { return LoadPieces(emitter_, pieces); });
-    } else {
-      components = Gather(LanesHold());
+      components = LoadWhole(emitter_, type_, CheckedLanes());
+    } else if (!LoadVectors(components)) {
+      if (LanesArePieces(emitter_.is_full() || IsReadable())) {
+        const Pieces pieces = MakePieces(1);
+        components = LoadIf(PiecesHold(pieces), [&] { return LoadPieces(emitter_, pieces); });
+      } else {
+        components = Gather(LanesHold());
+      }
     }
     CompilerBarrier();
     emitter_.Define(load, components);
+  }
+
+  // False: the row cannot be loaded by vectors of memory.
+  bool LoadRow() {
+    llvm::SmallVector<Value*, 4> elements;
+    if (!LoadVectors(elements)) return false;
+    for (const Row::Member& member : row_->members) {
+      llvm::Type* wide = Values::Wide(Values::Component(member.access->getType(), 0));
+      emitter_.Define(*member.access, builder_.CreateBitCast(elements[member.element], wide));
+    }
+    return true;
+  }
+
+  void StoreRow() {
+    llvm::SmallVector<Value*, 4> elements(row_->elements);
+    for (const Row::Member& member : row_->members) {
+      Value* stored = values_.Vector(llvm::cast<llvm::StoreInst>(member.access)->getValueOperand());
+      elements[member.element] = builder_.CreateBitCast(stored, Values::Wide(element_));
+    }
+    StoreInPieces(MakePieces(PieceLanes(shape_, components_, element_bytes_)), elements);
   }
 
   void Store() {
@@ -96,22 +114,9 @@ class Access {
     llvm::SmallVector<Value*, 4> components;
     for (unsigned c = 0; c < components_; ++c) components.push_back(values_.Vector(store.getValueOperand(), c));
     if (is_whole()) {
-      StoreWhole(components);
+      StoreWhole(emitter_, components, CheckedLanes());
     } else if (const unsigned lanes = StoredPieceLanes()) {
-      const Pieces pieces = MakePieces(lanes);
-      Value* holds = PiecesHold(pieces);
-      const auto in_pieces = [&]() -> Value* {
-        StorePieces(emitter_, pieces, components);
-        return nullptr;
-      };
-      if (holds == nullptr) {
-        in_pieces();
-      } else {
-        emitter_.Choose(holds, in_pieces, [&]() -> Value* {
-          StoreRarely(components);
-          return nullptr;
-        });
-      }
+      StoreInPieces(MakePieces(lanes), components);
     } else {
       Scatter(components, LanesHold());
     }
@@ -121,6 +126,37 @@ class Access {
   }
 
  private:
+  // By vectors of the memory from the first lane to the last; false if there is no such way.
+  bool LoadVectors(llvm::SmallVector<Value*, 4>& components) {
+    if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
+      const Pieces pieces = MakePieces(lanes);
+      components = LoadIf(PiecesHold(pieces), [&] { return LoadPieces(emitter_, pieces); });
+      return true;
+    }
+    const auto stretches = Stretches();
+    if (stretches.empty()) return false;
+    const llvm::SmallVector<Value*, 4> addresses = StretchAddresses(stretches);
+    components = LoadIf(StretchesHold(stretches, addresses),
+                        [&] { return LoadStretches(emitter_, shape_, stretches, addresses, element_, components_); });
+    return true;
+  }
+
+  void StoreInPieces(const Pieces& pieces, llvm::ArrayRef<Value*> components) {
+    Value* holds = PiecesHold(pieces);
+    const auto in_pieces = [&]() -> Value* {
+      StorePieces(emitter_, pieces, components);
+      return nullptr;
+    };
+    if (holds == nullptr) {
+      in_pieces();
+    } else {
+      emitter_.Choose(holds, in_pieces, [&]() -> Value* {
+        StoreRarely(components);
+        return nullptr;
+      });
+    }
+  }
+
   uint64_t bytes() const { return components_ * element_bytes_; }
 
   // Pieces of one lane are not masked: all lanes must be active, or, for loads, all that lies there readable.
@@ -338,9 +374,12 @@ class Access {
 
   // Checks the address of each lane. Returns base and index if the access can use them.
   std::optional<IndexedAddress> RequireIndexed(Value* holds) {
-    if (auto apart = ConstantlyApart()) {
-      RequireLanes(holds);
-      return apart;
+    if (auto apart = FindConstantDistances(emitter_, pointer_)) {
+      apart->base = Based(apart->base);
+      if (CanUse(*apart)) {
+        RequireLanes(holds);
+        return apart;
+      }
     }
     if (!shape_.is_varying()) return std::nullopt;
     auto indexed = FindIndexedAddress(emitter_, pointer_);
@@ -359,21 +398,6 @@ class Access {
   // access for itself.
   Value* LanesHold() { return shape_.is_varying() ? check_.SpanHoldsForActive() : check_.SpanHolds(kMostRuns); }
 
-  // One base, lane 0's, and distances that are constants.
-  std::optional<IndexedAddress> ConstantlyApart() {
-    if (!shape_.is_runs() || shape_.run() != kLanes || !shape_.wraps().empty()) return std::nullopt;
-    llvm::SmallVector<uint32_t, kLanes> distances;
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      const int64_t distance = Difference(shape_.offset(lane), shape_.offset(0));
-      if (distance != static_cast<int32_t>(distance)) return std::nullopt;
-      distances.push_back(static_cast<uint32_t>(distance));
-    }
-    IndexedAddress address{.base = Based(values_.InRun(pointer_)),
-                           .index = llvm::ConstantDataVector::get(builder_.getContext(), distances)};
-    if (!CanUse(address)) return std::nullopt;
-    return address;
-  }
-
   // Checks the address of each lane, unless `holds`. The vector of addresses is made twice: the copy in cold code costs
   // nothing.
   void RequireLanes(Value* holds) {
@@ -383,10 +407,12 @@ class Access {
 
   llvm::SmallVector<Value*, 4> LoadRarely() {
     if (check_.is_off()) return Gather();
+    if (row_ != nullptr) return EmitRareRowLoad(emitter_, *row_, region_, element_);
     return FromWords(EmitRareLoad(emitter_, pointer_, region_, check_, word_, words()));
   }
   void StoreRarely(llvm::ArrayRef<Value*> components) {
     if (check_.is_off()) return Scatter(components);
+    if (row_ != nullptr) return EmitRareRowStore(emitter_, *row_, region_, components);
     EmitRareStore(emitter_, pointer_, region_, check_, ToWords(components));
   }
 
@@ -414,52 +440,11 @@ class Access {
     for (unsigned w = 0; w < words(); ++w) EmitScatter(emitter_, stored[w], WordAddress(addresses, w));
   }
 
-  // Calls access(lane, pointer) for each active lane; the addresses have been checked.
-  template <typename F>
-  void ForEachWhole(F access) {
+  // The addresses of the lanes, checked.
+  Value* CheckedLanes() {
     Value* addresses = BasedVector();
     check_.RequireLanes(addresses, bytes());
-    llvm::Type* word = builder_.getInt64Ty();
-    llvm::AllocaInst* array = emitter_.LaneArray(word);
-    builder_.CreateStore(addresses, array);
-    emitter_.ForEachLane(emitter_.mask_bits(), [&](Value* lane) {
-      Value* address = builder_.CreateLoad(word, emitter_.LaneElement(array, word, lane));
-      access(lane, builder_.CreateIntToPtr(address, builder_.getPtrTy()));
-    });
-  }
-
-  llvm::SmallVector<Value*, 4> LoadWhole() {
-    llvm::SmallVector<llvm::AllocaInst*, 4> arrays;
-    llvm::Type* wide = Values::Wide(element_);
-    for (unsigned c = 0; c < components_; ++c) {
-      arrays.push_back(emitter_.LaneArray(element_));
-      builder_.CreateStore(llvm::Constant::getNullValue(wide), arrays[c]);
-    }
-    ForEachWhole([&](Value* lane, Value* pointer) {
-      Value* value = builder_.CreateAlignedLoad(type_, pointer, llvm::Align(1), true);
-      for (unsigned c = 0; c < components_; ++c) {
-        builder_.CreateStore(builder_.CreateExtractElement(value, c), emitter_.LaneElement(arrays[c], element_, lane));
-      }
-    });
-    llvm::SmallVector<Value*, 4> components;
-    for (llvm::AllocaInst* array : arrays) components.push_back(builder_.CreateLoad(wide, array));
-    return components;
-  }
-
-  void StoreWhole(llvm::ArrayRef<Value*> components) {
-    llvm::SmallVector<llvm::AllocaInst*, 4> arrays;
-    for (Value* component : components) {
-      arrays.push_back(emitter_.LaneArray(element_));
-      builder_.CreateStore(component, arrays.back());
-    }
-    ForEachWhole([&](Value* lane, Value* pointer) {
-      Value* value = llvm::PoisonValue::get(type_);
-      for (unsigned c = 0; c < components_; ++c) {
-        value = builder_.CreateInsertElement(
-            value, builder_.CreateLoad(element_, emitter_.LaneElement(arrays[c], element_, lane)), c);
-      }
-      builder_.CreateAlignedStore(value, pointer, llvm::Align(1), true);
-    });
+    return addresses;
   }
 
   FunctionEmitter& emitter_;
@@ -475,20 +460,38 @@ class Access {
   unsigned per_word_;  // components that are gathered and scattered as one element, a word
   llvm::Type* word_;
   bool simple_;
+  const Row* row_;
   Region region_;
   AddressCheck check_;
 };
 
+// What each lane has of it.
+llvm::Type* RowType(const Row& row) {
+  auto* access = const_cast<llvm::Instruction*>(row.members.front().access);
+  return llvm::FixedVectorType::get(Values::Scalar(llvm::getLoadStoreType(access)), row.elements);
+}
+
 }  // namespace
 
 void EmitLoad(FunctionEmitter& emitter, const llvm::LoadInst& load) {
-  Access access(emitter, load, load.getPointerOperand(), load.getType(), load.isSimple());
+  if (const Row* row = emitter.rows().Of(load)) {
+    if (emitter.values().IsDefined(&load)) return;  // with the first of its row
+    if (&load == row->lead()) {
+      MemoryAccess access(emitter, load, row->low, RowType(*row), true, row);
+      if (access.IsSupported() && access.LoadRow()) return;
+    }
+  }
+  MemoryAccess access(emitter, load, load.getPointerOperand(), load.getType(), load.isSimple());
   if (!access.IsSupported()) return emitter.Unsupported(load, "no access of this type is known");
   access.Load();
 }
 
 void EmitStore(FunctionEmitter& emitter, const llvm::StoreInst& store) {
-  Access access(emitter, store, store.getPointerOperand(), store.getValueOperand()->getType(), store.isSimple());
+  if (const Row* row = emitter.rows().Of(store)) {
+    if (&store == row->lead()) MemoryAccess(emitter, store, row->low, RowType(*row), true, row).StoreRow();
+    return;  // else with the last of its row
+  }
+  MemoryAccess access(emitter, store, store.getPointerOperand(), store.getValueOperand()->getType(), store.isSimple());
   if (!access.IsSupported()) return emitter.Unsupported(store, "no access of this type is known");
   access.Store();
 }

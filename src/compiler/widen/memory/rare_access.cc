@@ -14,13 +14,10 @@ using llvm::Value;
 
 class RareAccess {
  public:
-  RareAccess(FunctionEmitter& emitter, const Value* pointer, const Region& region, const AddressCheck& check,
-             llvm::Type* element, unsigned count)
+  RareAccess(FunctionEmitter& emitter, const Value* pointer, const Region& region, llvm::Type* element)
       : emitter_(emitter),
         builder_(emitter.builder()),
-        check_(check),
-        bits_(static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue())),
-        bytes_(uint64_t{count} * bits_ / 8) {
+        bits_(static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue())) {
     Values& values = emitter.values();
     const Shape& shape = emitter.shape(pointer);
     if (shape.is_runs() && shape.run() == kLanes && shape.wraps().empty()) {
@@ -35,22 +32,29 @@ class RareAccess {
   }
 
   llvm::Type* integers() { return Values::Wide(builder_.getIntNTy(bits_)); }
-  Value* Load(unsigned element) { return Call("tutti_rare_load", element, integers(), nullptr); }
-  void Store(unsigned element, Value* values) { Call("tutti_rare_store", element, builder_.getVoidTy(), values); }
+  uint64_t bytes() const { return bits_ / 8; }  // of an element
+  // `check`: of the element's address, for `checked_bytes`; 0: it has been checked.
+  Value* Load(unsigned element, const AddressCheck& check, uint64_t checked_bytes) {
+    return Call("tutti_rare_load", element, check, checked_bytes, integers(), nullptr);
+  }
+  void Store(unsigned element, const AddressCheck& check, uint64_t checked_bytes, Value* values) {
+    values = builder_.CreateBitCast(values, integers());
+    Call("tutti_rare_store", element, check, checked_bytes, builder_.getVoidTy(), values);
+  }
 
  private:
-  Value* Call(std::string name, unsigned element, llvm::Type* result, Value* stored) {
+  Value* Call(std::string name, unsigned element, const AddressCheck& check, uint64_t checked_bytes, llvm::Type* result,
+              Value* stored) {
     llvm::SmallVector<Value*, 7> arguments = {emitter_.abi().warp()};
     Value* at = addresses_ != nullptr ? addresses_ : base_;
-    if (element != 0) at = builder_.CreateAdd(at, llvm::ConstantInt::get(at->getType(), uint64_t{element} * bits_ / 8));
+    if (element != 0) at = builder_.CreateAdd(at, llvm::ConstantInt::get(at->getType(), element * bytes()));
     arguments.push_back(at);
     if (addresses_ == nullptr) {
       arguments.push_back(distances_);
       name += "_run";
     }
-    // The check of the first element is that of all.
-    const uint32_t what = element == 0 ? check_.what(bytes_) : 0;
-    arguments.append({emitter_.mask_bits(), builder_.getInt32(what), builder_.getInt64(check_.place())});
+    const uint32_t what = checked_bytes != 0 ? check.what(checked_bytes) : 0;
+    arguments.append({emitter_.mask_bits(), builder_.getInt32(what), builder_.getInt64(check.place())});
     if (stored != nullptr) arguments.push_back(stored);
     llvm::SmallVector<llvm::Type*, 7> types;
     for (const Value* argument : arguments) types.push_back(argument->getType());
@@ -60,9 +64,7 @@ class RareAccess {
 
   FunctionEmitter& emitter_;
   llvm::IRBuilder<>& builder_;
-  const AddressCheck& check_;
-  const unsigned bits_;   // of an element
-  const uint64_t bytes_;  // that are checked at each lane's address
+  const unsigned bits_;  // of an element
   // Where the lanes are: each by itself, or all at distances from one.
   Value* addresses_ = nullptr;
   Value* base_ = nullptr;
@@ -73,19 +75,38 @@ class RareAccess {
 
 llvm::SmallVector<Value*, 4> EmitRareLoad(FunctionEmitter& emitter, const Value* pointer, const Region& region,
                                           const AddressCheck& check, llvm::Type* element, unsigned count) {
-  RareAccess access(emitter, pointer, region, check, element, count);
+  RareAccess access(emitter, pointer, region, element);
   llvm::SmallVector<Value*, 4> loaded;
-  for (unsigned i = 0; i < count; ++i)
-    loaded.push_back(emitter.builder().CreateBitCast(access.Load(i), Values::Wide(element)));
+  // The check of the first element is that of all.
+  for (unsigned i = 0; i < count; ++i) {
+    Value* values = access.Load(i, check, i == 0 ? count * access.bytes() : 0);
+    loaded.push_back(emitter.builder().CreateBitCast(values, Values::Wide(element)));
+  }
   return loaded;
 }
 
 void EmitRareStore(FunctionEmitter& emitter, const Value* pointer, const Region& region, const AddressCheck& check,
                    llvm::ArrayRef<Value*> values) {
-  RareAccess access(emitter, pointer, region, check, values[0]->getType()->getScalarType(),
-                    static_cast<unsigned>(values.size()));
+  RareAccess access(emitter, pointer, region, values[0]->getType()->getScalarType());
   for (unsigned i = 0; i < values.size(); ++i)
-    access.Store(i, emitter.builder().CreateBitCast(values[i], access.integers()));
+    access.Store(i, check, i == 0 ? values.size() * access.bytes() : 0, values[i]);
+}
+
+llvm::SmallVector<Value*, 4> EmitRareRowLoad(FunctionEmitter& emitter, const Row& row, const Region& region,
+                                             llvm::Type* element) {
+  RareAccess access(emitter, row.low, region, element);
+  llvm::SmallVector<Value*, 4> loaded(row.elements, llvm::PoisonValue::get(Values::Wide(element)));
+  for (const Row::Member& member : row.members) {
+    Value* values = access.Load(member.element, {emitter, region, *member.access}, access.bytes());
+    loaded[member.element] = emitter.builder().CreateBitCast(values, Values::Wide(element));
+  }
+  return loaded;
+}
+
+void EmitRareRowStore(FunctionEmitter& emitter, const Row& row, const Region& region, llvm::ArrayRef<Value*> values) {
+  RareAccess access(emitter, row.low, region, values[0]->getType()->getScalarType());
+  for (const Row::Member& member : row.members)
+    access.Store(member.element, {emitter, region, *member.access}, access.bytes(), values[member.element]);
 }
 
 }  // namespace tutti::compiler

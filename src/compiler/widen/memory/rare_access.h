@@ -10,6 +10,7 @@ namespace tutti::compiler {
 class AddressCheck;
 class FunctionEmitter;
 struct Region;
+struct Row;
 
 // Of accesses that are checked. `count` elements next to each other at each active lane's `pointer`, each
 // <32 x element>.
@@ -18,5 +19,11 @@ llvm::SmallVector<llvm::Value*, 4> EmitRareLoad(FunctionEmitter& emitter, const 
                                                 unsigned count);
 void EmitRareStore(FunctionEmitter& emitter, const llvm::Value* pointer, const Region& region,
                    const AddressCheck& check, llvm::ArrayRef<llvm::Value*> values);
+
+// Of a row: each member is checked at its own place, in the program's order. What no member loads is poison.
+llvm::SmallVector<llvm::Value*, 4> EmitRareRowLoad(FunctionEmitter& emitter, const Row& row, const Region& region,
+                                                   llvm::Type* element);
+void EmitRareRowStore(FunctionEmitter& emitter, const Row& row, const Region& region,
+                      llvm::ArrayRef<llvm::Value*> values);
 
 }  // namespace tutti::compiler
