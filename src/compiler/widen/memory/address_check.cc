@@ -263,8 +263,11 @@ llvm::Value* AddressCheck::Rotated(llvm::Value* difference, unsigned align_log2)
 }
 
 llvm::Value* AddressCheck::Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2) {
+  return is_off() ? emitter_.builder().getTrue() : Contains(address, bytes, align_log2);
+}
+
+llvm::Value* AddressCheck::Contains(llvm::Value* address, uint64_t bytes, unsigned align_log2) {
   llvm::IRBuilder<>& builder = emitter_.builder();
-  if (is_off()) return builder.getTrue();
   return builder.CreateICmpULT(Rotated(builder.CreateSub(address, Likely().start), align_log2),
                                RotatedLimit(bytes, align_log2));
 }

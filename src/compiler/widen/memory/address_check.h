@@ -49,6 +49,8 @@ class AddressCheck {
   uint64_t place() const;
   // i1: [address, address + bytes) is in the likely memory, and the address is a multiple of 2^align_log2.
   llvm::Value* Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2);
+  // The same where `is_off`, too: of more than the active lanes access, which may lie outside.
+  llvm::Value* Contains(llvm::Value* address, uint64_t bytes, unsigned align_log2);
   // i1: everything that the accesses of this access's span reach is in the likely memory, whichever lanes make them.
   // Null if the addresses are not in runs, or in more than `most_runs`. Call it only on the path of all lanes.
   llvm::Value* SpanHolds(unsigned most_runs = 32);

@@ -90,6 +90,72 @@ TEST(Gathers, LanesAFewElementsApartNeedAGatherOnlyWhereOneIsOutside) {
     EXPECT_THAT(Text(Strided(bits, bits / 4), "x86-64-v4"), HasSubstr("load <32 x i" + std::to_string(bits) + ">"));
 }
 
+// For t with from <= n - t <= to: p1[t] = s[n - t], of bytes that are their places. Others are proved not to access,
+// and their places may lie before shared memory, or behind it.
+std::string Backwards(uint32_t from, uint32_t to, uint32_t shared_bytes) {
+  return KernelText(R"(
+  %w = zext i32 %tx to i64
+  br label %fill
+fill:
+  %i = phi i64 [ %w, %0 ], [ %next, %fill ]
+  %s = inttoptr i64 %i to ptr addrspace(3)
+  %byte = trunc i64 %i to i8
+  store i8 %byte, ptr addrspace(3) %s
+  %next = add i64 %i, 32
+  %more = icmp ult i64 %next, )" +
+                        std::to_string(shared_bytes) +
+                        R"(
+  br i1 %more, label %fill, label %filled
+filled:
+  call void @tutti.warp_barrier(i32 -1)
+  %place = sub i32 %n, %tx
+  %above = sub i32 %place, )" +
+                        std::to_string(from) +
+                        R"(
+  %inside = icmp ule i32 %above, )" +
+                        std::to_string(to - from) +
+                        R"(
+  br i1 %inside, label %copy, label %done
+copy:
+  %at = add nuw nsw i32 %above, )" +
+                        std::to_string(from) +
+                        R"(
+  %ea = zext nneg i32 %at to i64
+  %e = inttoptr i64 %ea to ptr addrspace(3)
+  %v = load i8, ptr addrspace(3) %e
+  %oa = add i64 %p1, %w
+  %o = inttoptr i64 %oa to ptr addrspace(1)
+  store i8 %v, ptr addrspace(1) %o
+  br label %done
+done:
+  ret void
+)",
+                    shared_bytes);
+}
+
+TEST(Gathers, ARowBackwardsInSharedMemoryIsAVectorWhereAllOfItIsThere) {
+  constexpr uint32_t kBytes = 96, kFrom = 32, kTo = 63;
+  EXPECT_THAT(Text(Backwards(kFrom, kTo, kBytes), "x86-64-v4"), HasSubstr("load <32 x i8>"));
+  for (const char* cpu : kTargets) {
+    if (!CanRun(cpu)) continue;
+    for (const auto& [from, to] : {std::pair(kFrom, kTo), {0u, kBytes - 1}}) {
+      auto kernel = BuildWarps(Backwards(from, to, kBytes), {.target = HostTarget::Named(cpu), .block = {32, 1, 1}});
+      ASSERT_TRUE(kernel) << kernel.error().text;
+      for (uint32_t n = 0; n < kBytes + 40; ++n) {
+        std::vector<uint8_t> written(32, 0xee), expected = written;
+        for (uint32_t t = 0; t < 32; ++t) {
+          if (n - t >= from && n - t <= to) expected[t] = static_cast<uint8_t>(n - t);
+        }
+        GridLaunch launch{.block = {32, 1, 1}};
+        const GridResult result =
+            RunGrid(kernel->descriptor(), launch.Param(uint64_t{0}).Param(written.data()).Param(uint64_t{0}).Param(n));
+        EXPECT_FALSE(result.fault);
+        EXPECT_EQ(written, expected) << cpu << " " << from << " " << n;
+      }
+    }
+  }
+}
+
 TEST(Gathers, AMisalignedLaneBetweenAlignedOnesFaults) {
   // 32-bit words 6 bytes apart.
   std::vector<uint64_t> from(64), to(32);

@@ -290,11 +290,8 @@ class MemoryAccess {
   }
 
   llvm::SmallVector<Stretch, 4> Stretches() const {
-    // The proof of a safe access covers active lanes only. A local array was written by its lanes' scatters, which a
-    // vector would have to wait for.
-    if ((region_.is_safe && !emitter_.is_full()) || region_.spaces == guest_runtime::kLocal ||
-        !emitter_.module().options.whole_pieces)
-      return {};
+    // A local array was written by its lanes' scatters, which a vector would have to wait for.
+    if (region_.spaces == guest_runtime::kLocal || !emitter_.module().options.whole_pieces) return {};
     return FindStretches(shape_, components_, element_bytes_, uint64_t{1} << AccessAlignLog2(instruction_));
   }
 
@@ -314,11 +311,13 @@ class MemoryAccess {
     const auto also = [&](Value* condition) {
       holds = holds == nullptr ? condition : builder_.CreateAnd(holds, condition);
     };
+    // The proof of a safe access covers active lanes only.
+    const bool is_proved = check_.is_off() && emitter_.is_full();
     if (Value* span_holds = check_.SpanHolds(kMostRuns)) {
       also(span_holds);
-    } else if (!check_.is_off()) {
+    } else if (!is_proved) {
       for (unsigned r = 0; r < stretches.size(); ++r)
-        also(check_.Covers(addresses[r], stretches[r].elements * element_bytes_, AccessAlignLog2(instruction_)));
+        also(check_.Contains(addresses[r], stretches[r].elements * element_bytes_, AccessAlignLog2(instruction_)));
     }
     return holds;
   }
