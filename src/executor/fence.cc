@@ -34,11 +34,14 @@ Status Fence::Open(uint64_t base, uint64_t host_bytes, uint64_t device_bytes) {
   TUTTI_TRY(vendor_.Check(vendor_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0),
                           "cuStreamCreateWithPriority"));
   shadow_.assign(bytes_ / guest::kFenceSlabBytes, 0);
-  const uint64_t behind = AlignUp(shadow_.size(), sizeof kGoOn);
-  TUTTI_TRY(vendor_.Check(vendor_.cuMemAlloc_v2(&map_, behind + sizeof kGoOn), "cuMemAlloc"));
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemAlloc_v2(&map_, guest::FenceBytes(bytes_)), "cuMemAlloc"));
   TUTTI_TRY(Write(map_, shadow_.data(), shadow_.size()));
-  stop_ = map_ + behind;
+  printed_ = map_ + AlignUp(shadow_.size(), sizeof(uint64_t));
+  const uint64_t none = 0;
+  TUTTI_TRY(Write(printed_, &none, sizeof none));
+  stop_ = printed_ + sizeof none;
   TUTTI_TRY(Write(stop_, &kGoOn, sizeof kGoOn));
+  TUTTI_TRY(prints_.Open(vendor_));
   TUTTI_TRY(
       vendor_.Check(vendor_.cuMemHostAlloc(&fault_, kRecordBytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
                     "cuMemHostAlloc"));
@@ -89,7 +92,9 @@ Status Fence::Enter(uint32_t number, CUmodule module) {
                                 .window_base = base_,
                                 .window_bytes = bytes_,
                                 .map = map_,
-                                .stop = stop_};
+                                .stop = stop_,
+                                .prints = prints_.address(),
+                                .printed = printed_};
   TUTTI_TRY(Write(address, &words, sizeof words));
   words_.insert_or_assign(number, address);
   return {};
@@ -107,6 +112,7 @@ Status Fence::Close() {
   words_.clear();
   if (map_ != 0) note(vendor_.Check(vendor_.cuMemFree_v2(std::exchange(map_, 0)), "cuMemFree"));
   if (fault_ != nullptr) note(vendor_.Check(vendor_.cuMemFreeHost(std::exchange(fault_, nullptr)), "cuMemFreeHost"));
+  note(prints_.Close(vendor_));
   if (stream_ != nullptr)
     note(vendor_.Check(vendor_.cuStreamDestroy_v2(std::exchange(stream_, nullptr)), "cuStreamDestroy"));
   return closed;

@@ -1,5 +1,5 @@
 // What keeps the fenced kernels of one client in its memory, where others have places in the same context
-// (guest/gpu/fenced_ptx.h): the map of its window, the words of its modules, and the record of a fault.
+// (guest/gpu/fenced_ptx.h): the map of its window, the words of its modules, the record of a fault, the FIFO of prints.
 //
 // All of it is memory of the driver's outside of the windows. Words and the map are written by copies, which need no
 // part of the device that an endless kernel may hold.
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "executor/print_fifo.h"
 #include "executor/vendor.h"
 #include "guest/gpu/fenced_ptx.h"
 
@@ -40,6 +41,8 @@ class Fence {
   std::optional<guest::FenceFault> Fault() const;
   // One is being recorded: it will be there in a moment. Thread-safe.
   bool IsFaulting() const;
+  // What kernels have printed. Of one thread.
+  PrintFifo::Texts TakePrints() { return prints_.Take(); }
   // Whether copies may touch these bytes; what lies in no window is not known here. Thread-safe.
   bool Allows(uint64_t address, uint64_t bytes, bool writes) const;
 
@@ -50,9 +53,10 @@ class Fence {
   const Vendor& vendor_;
   cuda::CUstream stream_ = nullptr;
   uint64_t base_ = 0, host_bytes_ = 0, bytes_ = 0;  // of the window
-  cuda::CUdeviceptr map_ = 0, stop_ = 0;  // one allocation
+  cuda::CUdeviceptr map_ = 0, printed_ = 0, stop_ = 0;  // one allocation
   cuda::CUdeviceptr fault_address_ = 0;
   void* fault_ = nullptr;  // the same record, as this process has it
+  PrintFifo prints_;
   std::map<uint32_t, cuda::CUdeviceptr> words_;  // by module
   uint64_t run_bytes_ = 0;  // that modules have been told
   mutable std::mutex mutex_;  // shadow_

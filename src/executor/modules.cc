@@ -72,7 +72,8 @@ tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, const ImageF
         {function, Attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), kPortableCluster});
   }
   AddVariables(module, facts, &info);
-  if (facts.prints) prints_.store(true, std::memory_order_relaxed);
+  // What fenced kernels print does not go by the driver.
+  if (facts.prints && !fenced()) prints_.store(true, std::memory_order_relaxed);
   return info;
 }
 

@@ -39,7 +39,7 @@ tutti::Result<Body> BodyOf(std::span<const uint8_t> rest) {
 }  // namespace
 
 Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, Context* context,
-                     TextCapture* texts, const Fence* fence)
+                     TextCapture* texts, Fence* fence)
     : vendor_(vendor),
       modules_(modules),
       exchange_(exchange),
@@ -293,7 +293,10 @@ Status Submitter::PutMark(Stream& stream) {
 
 tutti::Result<bool> Submitter::Harvest() {
   bool found = false;
-  if (!busy_.empty()) TUTTI_TRY(LookForFault());
+  if (!busy_.empty()) {
+    HandOnPrints();
+    TUTTI_TRY(LookForFault());
+  }
   for (const uint32_t number : busy_) {
     Stream& stream = streams_[number];
     while (!stream.marks.empty()) {
@@ -304,6 +307,7 @@ tutti::Result<bool> Submitter::Harvest() {
       TUTTI_TRY(LookForFault());
       if (fence_ != nullptr && fence_->IsFaulting()) break;
       HandOnTextsOf(mark.event);
+      HandOnPrints();
       TUTTI_TRY(vendor_.Check(status, "a kernel, copy or fill of the program"));
       exchange_->streams[number].done.store(mark.sequence, std::memory_order_seq_cst);
       events_.push_back(mark.event);
@@ -364,15 +368,33 @@ void Submitter::HandOnTextsOf(CUevent behind) {
 }
 
 void Submitter::HandOnTexts() {
-  texts_->HandOn(exchange_, [this] {
+  texts_->HandOn(exchange_, [this] { return MaySay(); });
+}
+
+// To a server that has no room for more.
+bool Submitter::MaySay() {
+  WakeServer();
+  return !stop_.load(std::memory_order_relaxed);
+}
+
+// What fenced kernels have printed, those that run as well: there is room for more. What there is now, not all that
+// comes meanwhile.
+void Submitter::HandOnPrints() {
+  if (fence_ == nullptr) return;
+  for (uint64_t taken = 0; taken < guest::kPrintRingBytes;) {
+    const PrintFifo::Texts texts = fence_->TakePrints();
+    if (texts.bytes == 0) return;
+    taken += texts.bytes;
+    PutText(texts.printed, &exchange_->printed, [this] { return MaySay(); });
+    PutText(texts.failed, &exchange_->failed, [this] { return MaySay(); });
     WakeServer();
-    return !stop_.load(std::memory_order_relaxed);
-  });
+  }
 }
 
 void Submitter::FailAll(const Error& error) {
   if (context_ != nullptr) context_->NoteFailure(error);  // first: the others do not wait for this one's server
   if (texts_ != nullptr && (context_ == nullptr || context_->IsAlone(exchange_) || modules_->prints())) HandOnTexts();
+  HandOnPrints();
   const size_t bytes = std::min<size_t>(error.text.size(), kFailureTextBytes - 1);
   std::memcpy(exchange_->failure_text, error.text.data(), bytes);
   exchange_->failure_text[bytes] = '\0';

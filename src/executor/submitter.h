@@ -28,7 +28,7 @@ class Submitter {
   // `bell`: the server's eventfd. `context`: null: there is one place only. `texts`: null: what kernels print stays
   // where it is. `fence`: null, or not open: kernels are not fenced.
   Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, Context* context = nullptr,
-            TextCapture* texts = nullptr, const Fence* fence = nullptr);
+            TextCapture* texts = nullptr, Fence* fence = nullptr);
 
   // Takes a burst of records, and looks what is done. True if something was, either way.
   bool Step();
@@ -73,6 +73,8 @@ class Submitter {
   void HandOnTextsOf(cuda::CUevent behind);
   void FailAll(const Error& error);
   void HandOnTexts();
+  bool MaySay();
+  void HandOnPrints();
   void WakeServer() const;
   void Sleep(uint64_t quiet_ns);
 
@@ -82,7 +84,7 @@ class Submitter {
   const int bell_;
   Context* const context_;
   TextCapture* const texts_;
-  const Fence* const fence_;
+  Fence* const fence_;
   DispatchReader reader_;
   std::vector<Stream> streams_;
   std::vector<uint32_t> busy_;  // streams with something that is not done

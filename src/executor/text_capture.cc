@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <span>
 #include <vector>
 
 #include "cuda/result.h"
@@ -26,7 +25,9 @@ Result<os::Fd> Catch(int descriptor) {
   return file;
 }
 
-void Put(std::span<const char> text, TextRing* ring, const std::function<bool()>& wake) {
+}  // namespace
+
+void PutText(std::span<const char> text, TextRing* ring, const std::function<bool()>& wake) {
   while (!text.empty()) {
     const uint64_t produced = ring->produced.load(std::memory_order_relaxed);
     const uint64_t room = kTextBytes - (produced - ring->consumed.load(std::memory_order_acquire));
@@ -43,8 +44,6 @@ void Put(std::span<const char> text, TextRing* ring, const std::function<bool()>
   }
 }
 
-}  // namespace
-
 Result<TextCapture> TextCapture::Start() {
   os::Fd messages(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
   TUTTI_ASSIGN(os::Fd output, Catch(STDOUT_FILENO));
@@ -60,8 +59,8 @@ void TextCapture::HandOn(Exchange* exchange, const std::function<bool()>& wake) 
     printed = Take(&output_);
     failed = Take(&error_);
   }
-  Put(printed, &exchange->printed, wake);
-  Put(failed, &exchange->failed, wake);
+  PutText(printed, &exchange->printed, wake);
+  PutText(failed, &exchange->failed, wake);
 }
 
 std::vector<char> TextCapture::Take(Caught* caught) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/error.h"
@@ -17,6 +18,10 @@
 
 namespace tutti::executor {
 
+// Puts all of it there. Waits where the server has not taken what it was given: `wake` wakes it, and says whether it
+// may still come to take it.
+void PutText(std::span<const char> text, TextRing* ring, const std::function<bool()>& wake);
+
 // Thread-safe.
 class TextCapture {
  public:
@@ -24,8 +29,8 @@ class TextCapture {
 
   // The standard error that there was: for messages to the server's log.
   int messages() const { return messages_.get(); }
-  // Hands on what has come. Waits where the server has not taken what it was given, and holds up no others meanwhile:
-  // `wake` wakes it, and says whether it may still come to take it. One thread at a time for each exchange.
+  // Hands on what has come. Waits as PutText does, and holds up no others meanwhile. One thread at a time for each
+  // exchange.
   void HandOn(Exchange* exchange, const std::function<bool()>& wake);
 
  private:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/fence/print_functions.h"
 #include "guest/fault_kind.h"
 #include "guest/gpu/fenced_ptx.h"
 
@@ -41,8 +42,6 @@ constexpr const char* kRecord = R"(	ld.OWN.u64 %rd18, [__tutti_fence+16];
 LEAVE:
 	exit;
 )";
-
-constexpr std::string_view kOwnSpace = "OWN";  // in the texts here: where the fence's variables are
 
 constexpr const char* kRegisters = "\t.reg .pred %p<6>;\n\t.reg .b32 %r<12>;\n\t.reg .b64 %rd<20>;\n";
 
@@ -106,11 +105,13 @@ UNMAPPED:
                      uint32_t{guest::kFenceReadable});
 }
 
-std::string Body(const Meanings& meanings) {
-  std::string text =
-      "\tand.b32 %r2, %r1, 7;\n\tsetp.gt.u32 %p3, %r2, 1;\n\t@%p3 bra OUTSIDE;\n"
-      "\tld.OWN.u64 %rd12, [__tutti_fence];\n\tld.OWN.u64 %rd13, [__tutti_fence+8];\n" +
-      InRange("%rd1", "%rd12", "%rd13") + InWindow();
+}  // namespace
+
+std::string FaultRecord() { return kRecord; }
+
+std::string AddressLookup(const Meanings& meanings) {
+  std::string text = "\tld.OWN.u64 %rd12, [__tutti_fence];\n\tld.OWN.u64 %rd13, [__tutti_fence+8];\n" +
+                     InRange("%rd1", "%rd12", "%rd13") + InWindow();
   if (meanings.variables != 0) text += Table(meanings.variables);
   text += "\tsetp.ne.u32 %p3, %r2, 0;\n\t@%p3 bra ILLEGAL;\n";
   if (meanings.shared) {
@@ -143,6 +144,8 @@ std::string Body(const Meanings& meanings) {
   }
   return text;
 }
+
+namespace {
 
 std::string Poll() {
   return fmt::format(R"(.func {0}()
@@ -185,6 +188,9 @@ std::string Functions(const Meanings& meanings) {
 	sub.u64 %rd17, %rd17, 1;
 	and.b64 %rd17, %rd17, %rd1;
 	setp.eq.u64 %p5, %rd17, 0;
+	and.b32 %r2, %r1, 7;
+	setp.gt.u32 %p3, %r2, 1;
+	@%p3 bra OUTSIDE;
 {2}ILLEGAL:
 	mov.u32 %r6, {3};
 	bra FAULT;
@@ -202,7 +208,7 @@ FAULT:
 	ret;
 }}
 )",
-             kCheckFunction, kRegisters, Body(meanings), kind(guest::FaultKind::kIllegalAddress),
+             kCheckFunction, kRegisters, AddressLookup(meanings), kind(guest::FaultKind::kIllegalAddress),
              kind(guest::FaultKind::kMisalignedAddress), kAlignShift, kRecord);
 }
 
@@ -210,8 +216,9 @@ FAULT:
 
 std::string CheckFunctions(const Meanings& meanings) {
   std::string text = Functions(meanings) + Poll();
-  const std::string_view own = meanings.full ? "global" : "const";
-  for (size_t at = 0; (at = text.find(kOwnSpace, at)) != std::string::npos;) text.replace(at, kOwnSpace.size(), own);
+  if (meanings.prints) text += PrintFunctions(meanings);
+  const std::string_view own = meanings.full ? "global" : "const", standing = kOwnSpace;
+  for (size_t at = 0; (at = text.find(standing, at)) != std::string::npos;) text.replace(at, standing.size(), own);
   return text;
 }
 

@@ -29,9 +29,22 @@ struct Meanings {
   bool local = false;       // it has local variables
   bool parameters = false;  // it takes addresses of kernel parameters
   bool workspace = false;   // it reads %envreg1: cooperative groups
+  bool prints = false;  // its kernels print, or say what they assert, to the fence's own FIFO
   bool full = false;  // its constants leave no room for the fence's own, which then are in global memory
 };
 
+// What is out of line in such a module.
 std::string CheckFunctions(const Meanings& meanings);
+
+// Parts of functions as text, in which kOwnSpace stands for the space where the fence's variables are. Both take
+// registers: `%rd1` an address, `%rd2` bytes from there on, `%r1` the kind of access, `%r2` its region: generic or
+// global. `%p1` to `%p4`, `%r3` to `%r5` and `%rd4` to `%rd16` are scratch.
+inline constexpr const char* kOwnSpace = "OWN";
+// Goes to LEGAL if all of it is the client's, else to ILLEGAL, or on. Needs parameters `low` and `high`, the bounds of
+// local memory.
+std::string AddressLookup(const Meanings& meanings);
+// Writes the record of a fault if it is the first, and ends the thread. `%r6`: the kind of fault, `%r8`: the function,
+// `%r9`: the line. `%p1`, `%r10`, `%rd18` and `%rd19` are scratch.
+std::string FaultRecord();
 
 }  // namespace tutti::compiler::fencing

@@ -4,7 +4,7 @@
 //     global memory where the module's own constants leave no room: nobody may write there either);
 //   * __tutti_variables, a table of the module's own variables: they lie where the driver loaded the module, not in the
 //     window, and their addresses can be computed with;
-//   * __tutti_check, __tutti_fault and __tutti_poll, out of line.
+//   * __tutti_check, __tutti_fault and __tutti_poll, and what prints (print_functions.h), out of line.
 //
 // Names of the module stay, so the device finds its variables as in the original. Direct accesses to variables, which
 // are the most frequent, need no check. A thread cannot ask for the bounds of its local memory: where a module has
@@ -21,6 +21,7 @@
 #include "compiler/fence/function_fence.h"
 #include "compiler/fence/local_bounds.h"
 #include "compiler/fence/local_names.h"
+#include "compiler/fence/print_functions.h"
 #include "cuda/result.h"
 #include "guest/fault_kind.h"
 #include "guest/gpu/fenced_ptx.h"
@@ -95,10 +96,16 @@ class ModuleFence {
     return static_cast<ptx::SymbolId>(module_.symbols.size() - 1);
   }
 
-  ptx::SymbolId AddFunction(const char* name, std::initializer_list<ptx::Type> params) {
+  ptx::SymbolId AddFunction(const char* name, std::initializer_list<ptx::Type> params, bool returns = false) {
     ptx::Function function;
     function.name = name;
     function.symbol = static_cast<ptx::SymbolId>(module_.symbols.size());
+    if (returns) {
+      function.prototype.returns.push_back(
+          {.name = "result", .space = ptx::StateSpace::kParam, .type = ptx::Type::kB32, .alignment = 4});
+      function.locals.push_back(function.prototype.returns.back());
+      function.first_param = 1;
+    }
     for (const ptx::Type type : params) {
       function.prototype.params.push_back({.name = "p" + std::to_string(function.locals.size()),
                                            .space = ptx::StateSpace::kParam,
@@ -171,6 +178,10 @@ class ModuleFence {
     for (const uint32_t index : by_address) {
       if (module_.functions[index].has_body) symbols_.called_by_address.push_back(index);
     }
+    const auto prints = [](const ptx::Function& function) {
+      return !function.has_body && (function.name == "vprintf" || function.name == "__assertfail");
+    };
+    meanings_.prints = !options_.prints && std::ranges::any_of(module_.functions, prints);
     symbols_.has_local = meanings_.local;
     symbols_.prints = options_.prints;
     symbols_.calls_by_address = options_.unbounded_stack;
@@ -202,6 +213,10 @@ class ModuleFence {
     symbols_.poll = AddFunction(kPollFunction, {});
     symbols_.fault = AddFunction(kFaultFunction, {T::kB64, T::kB32, T::kB32, T::kB32});
     symbols_.check = AddFunction(kCheckFunction, {T::kB64, T::kB64, T::kB32, T::kB32, T::kB32, T::kB64, T::kB64});
+    if (!meanings_.prints) return;
+    symbols_.print = AddFunction(kPrintFunction, {T::kB64, T::kB64, T::kB32, T::kB32, T::kB32, T::kB64, T::kB64}, true);
+    symbols_.assertion =
+        AddFunction(kAssertFunction, {T::kB64, T::kB64, T::kB32, T::kB64, T::kB32, T::kB32, T::kB64, T::kB64});
   }
 
   // With the reason at the end of the calls: a chain of them may be long.

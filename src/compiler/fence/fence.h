@@ -25,7 +25,8 @@ struct FencedModule {
 
 // What else a device lets kernels do.
 struct FenceOptions {
-  // Calls of vprintf stay as they are: the driver prints, and reads the strings wherever they point.
+  // Calls of vprintf stay as they are: the driver prints, and reads the strings wherever they point. Else what kernels
+  // print, and what assertions say, goes to a FIFO (guest/gpu/print_fifo.h).
   bool prints = true;
   // Recursion, and calls by address: the stack may end in a fault of the hardware.
   bool unbounded_stack = true;

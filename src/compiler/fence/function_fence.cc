@@ -6,8 +6,8 @@
 #include <map>
 #include <span>
 
+#include "compiler/fence/call_fence.h"
 #include "compiler/fence/check_functions.h"
-#include "compiler/fence/register_checks.h"
 #include "guest/fault_kind.h"
 
 namespace tutti::compiler::fencing {
@@ -24,10 +24,10 @@ using ptx::RegisterId;
 constexpr uint64_t kSharedUnitBytes = 128;  // PTX ISA, %total_smem_size: sm_80 and later
 constexpr uint32_t kTurns = 1024;  // between two looks
 
-class FunctionFence : private RegisterChecks {
+class FunctionFence : private CallFence {
  public:
   FunctionFence(const ptx::Module& module, ptx::Function& function, uint32_t number, const FenceSymbols& symbols)
-      : RegisterChecks(function, number, symbols), module_(module) {}
+      : CallFence(module, function, number, symbols) {}
 
   std::string Run() {
     std::vector<uint32_t> starts;  // of what each old instruction became
@@ -94,7 +94,7 @@ class FunctionFence : private RegisterChecks {
     // Calls without a jump back may take for ever, too. Functions that call none end by themselves.
     if (!function_.is_entry && calls_) EmitCall(symbols_.poll, {});
     if (turns_ != kNone) Emit(O::kMov, {}, {T::kU32}, {Register(turns_), Number(kTurns)});
-    if (low_ != kNone && symbols_.has_local) MakeLocalBounds();
+    MakeLocalBounds();
     for (auto& [region, bounds] : bounds_) {
       switch (region) {
         case Region::kShared:
@@ -158,40 +158,6 @@ class FunctionFence : private RegisterChecks {
     }
     if (symbols_.constants.empty()) return;
     Emit(O::kSub, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Register(bounds.start)});
-  }
-
-  // The thread's stack from this function's variables to its kernel's: what pointers to local memory may reach. Empty
-  // where the lower bound is above the upper one.
-  Operand LowOf() { return LocalBound(low_, "low"); }
-  Operand HighOf() { return LocalBound(high_, "high"); }
-  Operand LocalBound(RegisterId& id, const char* name) {
-    if (!symbols_.has_local) return Number(0);
-    if (id == kNone) id = NewRegister(name, T::kU64);
-    return Register(id);
-  }
-  void MakeLocalBounds() {
-    const Operand low = LowOf(), high = HighOf();
-    if (function_.is_entry) {
-      EmitMove(low.index, Number(~uint64_t{0}));
-      EmitMove(high.index, Number(0));
-    } else {
-      const auto end = static_cast<uint32_t>(function_.first_param + function_.prototype.params.size());
-      for (const uint32_t i : {0u, 1u}) {
-        Instruction& load =
-            Emit(O::kLd, {}, {T::kU64},
-                 {i == 0 ? low : high,
-                  {.kind = OperandKind::kAddress, .base = ptx::BaseKind::kLocal, .index = end - 2 + i}});
-        load.space = ptx::StateSpace::kParam;
-      }
-    }
-    const RegisterId at = Temporary("at", T::kU64);
-    for (uint32_t i = 0; i < function_.locals.size(); ++i) {
-      if (function_.locals[i].space != ptx::StateSpace::kLocal) continue;
-      EmitMove(at, Local(i));
-      Emit(O::kMin, {}, {T::kU64}, {low, low, Register(at)});
-      Emit(O::kAdd, {}, {T::kU64}, {Register(at), Register(at), Number(function_.locals[i].bytes())});
-      Emit(O::kMax, {}, {T::kU64}, {high, high, Register(at)});
-    }
   }
 
   void Rewrite(const Instruction& instruction) {
@@ -380,70 +346,9 @@ class FunctionFence : private RegisterChecks {
     made_.push_back(instruction);
   }
 
-  void RewriteCall(const Instruction& instruction) {
-    calls_ = true;
-    const Operand& target = instruction.operands[0];
-    if (target.kind == OperandKind::kSymbol) {
-      const ptx::Function& callee = module_.functions[module_.symbols[target.index].index];
-      if (!callee.has_body) return RewriteRuntimeCall(instruction, callee.name);
-      Instruction call = instruction;
-      call.prototype = ~0u;  // the callee has its own
-      return PassLocalBounds(std::move(call));
-    }
-    if (!symbols_.calls_by_address) return Refuse("a call by address cannot be fenced: its stack has no known bound");
-    Guarded(instruction, [&] { CheckTarget(instruction); });
-    PassLocalBounds(instruction);
-  }
-
-  void RewriteRuntimeCall(const Instruction& instruction, const std::string& name) {
-    if (name == "__assertfail") return Guarded(instruction, [&] { EmitFault(guest::FaultKind::kAssert, Number(0)); });
-    if (name == "vprintf" && symbols_.prints) return made_.push_back(instruction);
-    Refuse(fmt::format("a call of {} cannot be fenced", name));
-  }
-
-  void PassLocalBounds(Instruction instruction) {
-    if (symbols_.has_local) {
-      instruction.operands.push_back(LowOf());
-      instruction.operands.push_back(HighOf());
-      instruction.call_arguments += 2;
-    }
-    made_.push_back(std::move(instruction));
-  }
-
-  // The target must be one of the functions whose address the module takes, with the same parameters.
-  void CheckTarget(const Instruction& instruction) {
-    const RegisterId known = Temporary("outside", T::kPred), address = Temporary("at", T::kU64);
-    const ptx::Prototype* wanted =
-        instruction.prototype != ~0u ? &function_.prototypes[instruction.prototype] : nullptr;
-    const auto same = [](const std::vector<ptx::LocalVariable>& a, const std::vector<ptx::LocalVariable>& b) {
-      return std::ranges::equal(a, b, {}, &ptx::LocalVariable::bytes, &ptx::LocalVariable::bytes);
-    };
-    Emit(O::kSetp, {M::kNe}, {T::kU64}, {Register(known), instruction.operands[0], instruction.operands[0]});
-    for (const uint32_t index : symbols_.called_by_address) {
-      const ptx::Function& function = module_.functions[index];
-      if (wanted != nullptr &&
-          (!same(wanted->params, function.prototype.params) || !same(wanted->returns, function.prototype.returns)))
-        continue;
-      EmitMove(address, Symbol(function.symbol));
-      Emit(O::kSetp, {M::kEq, M::kOr}, {T::kU64},
-           {Register(known), instruction.operands[0], Register(address), Register(known)});
-    }
-    const ptx::LabelId good = NewLabel();
-    Emit(O::kBra, {}, {}, {Label(good)}).guard = ptx::Guard{known, false};
-    EmitFault(guest::FaultKind::kInvalidPc, instruction.operands[0]);
-    Place(good);
-  }
-
-  void Refuse(std::string why) { refusal_ = std::move(why); }
-
-  static constexpr uint32_t kNone = ~0u;
-
-  const ptx::Module& module_;
   const size_t old_labels_ = function_.labels.size();
   std::map<Region, Bounds> bounds_;
-  RegisterId low_ = kNone, high_ = kNone, turns_ = kNone;
-  bool calls_ = false;
-  std::string refusal_;
+  RegisterId turns_ = kNone;
 };
 
 }  // namespace

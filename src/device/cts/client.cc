@@ -41,6 +41,7 @@ void RecordingSink::HostCallReached(uint32_t stream, uint64_t token, int32_t sta
 void RecordingSink::Printed(std::string_view text) {
   std::lock_guard lock(mutex_);
   printed_ += text;
+  changed_.notify_all();
 }
 
 void RecordingSink::AssertFailed(std::string_view line) {
@@ -120,6 +121,10 @@ bool RecordingSink::WaitMemory(uint32_t device, uint64_t used_bytes) const {
     const auto used = memory_.find(device);
     return used_bytes == (used == memory_.end() ? 0 : used->second);
   });
+}
+
+bool RecordingSink::WaitPrinted(std::string_view text) const {
+  return WaitFor([&] { return printed_ == text; });
 }
 
 uint64_t RecordingSink::event_ns(uint32_t event) const {

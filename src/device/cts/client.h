@@ -51,6 +51,7 @@ class RecordingSink final : public Sink {
   bool WaitHostCalls(size_t count) const;
   bool WaitFaults(size_t count) const;
   bool WaitMemory(uint32_t device, uint64_t used_bytes) const;
+  bool WaitPrinted(std::string_view text) const;  // all of it
 
   uint64_t event_ns(uint32_t event) const;
   std::vector<HostCall> host_calls() const;

@@ -3,92 +3,18 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <memory>
 #include <string>
 
 #include "cuda/result.h"
-#include "device/cts/client.h"
-#include "device/cts/images.h"
-#include "device/gpu/gpu_backend.h"
-#include "device/gpu/testing/fences.h"
+#include "device/gpu/testing/fenced_fixture.h"
+#include "guest/gpu/fenced_ptx.h"
 
 namespace tutti::device::gpu {
 namespace {
 
-using cts::Client;
-
 constexpr uint64_t kMebibyte = 1 << 20;
 
-// One of four parameters of 64 bits, a to d, in %a to %d.
-std::string KernelOf(const std::string& body, const std::string& before = "") {
-  return ".version 7.8\n.target sm_80\n.address_size 64\n" + before +
-         ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) {\n"
-         "  .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %a, %b, %c, %d, %t<8>;\n"
-         "  ld.param.u64 %a, [a]; ld.param.u64 %b, [b]; ld.param.u64 %c, [c]; ld.param.u64 %d, [d];\n" +
-         body + "  ret;\n}\n";
-}
-
-class GpuFenced : public testing::Test {
- protected:
-  void SetUp() override {
-    setenv("TUTTI_CPU_MEMORY", "64M", 1);
-    setenv("TUTTI_CPU_SMS", "2", 1);
-    const GpuSettings settings{
-        .executor = TUTTI_EXECUTOR, .vendor = TUTTI_LIBCUDA, .isolation = Isolation::kShared, .most_shared = 8};
-    spawner_ = os::Spawner::Start({settings.ProgramOf(), CompilerOfTests()}).value();
-    auto backend = CreateGpuBackend(settings, spawner_, FencesOf(spawner_));
-    ASSERT_TRUE(backend) << backend.error().text;
-    backend_ = std::move(*backend);
-    culprit_ = Serve();
-    neighbour_ = Serve();
-  }
-  void TearDown() override {
-    culprit_ = nullptr;
-    neighbour_ = nullptr;
-    backend_ = nullptr;
-  }
-
-  std::unique_ptr<Client> Serve() {
-    auto client = std::make_unique<Client>(backend_.get(), Limits{.sharers = "a"});
-    client->CreateStream(1);
-    client->Allocate(kMebibyte);
-    return client;
-  }
-  size_t Executors() const {
-    const std::string spawner = std::to_string(spawner_->pid());
-    std::ifstream file("/proc/" + spawner + "/task/" + spawner + "/children");
-    size_t count = 0;
-    for (auto pid = std::istream_iterator<pid_t>(file); pid != std::istream_iterator<pid_t>(); ++pid) {
-      std::string name;
-      std::getline(std::ifstream(fmt::format("/proc/{}/comm", *pid)), name);
-      count += name.starts_with("tutti-executor") ? 1 : 0;
-    }
-    return count;
-  }
-
-  // The culprit runs it, and gets that error; the neighbour's kernel, which runs meanwhile, ends as it should, and so
-  // does what it runs afterwards.
-  void FaultsAlone(const std::string& kernel, int32_t status, std::vector<uint64_t> arguments = {}) {
-    const uint64_t word = neighbour_->Allocate(sizeof(uint64_t));
-    neighbour_->Launch(1, neighbour_->Kernel(cts::kAwait), 1, 1, {word, 0, 0, 0});
-    culprit_->Launch(1, culprit_->Kernel(kernel), 1, 64, std::move(arguments));
-    ASSERT_TRUE(culprit_->sink().WaitFaults(1));
-    EXPECT_EQ(culprit_->sink().faults()[0].status, status) << culprit_->sink().faults()[0].report;
-    neighbour_->CreateStream(2);
-    neighbour_->Launch(2, neighbour_->Kernel(cts::kAdd), 1, 1, {word, 1, 0, 0});
-    EXPECT_TRUE(neighbour_->Synchronize(1));
-    EXPECT_TRUE(neighbour_->Computes());
-    EXPECT_TRUE(neighbour_->sink().faults().empty());
-  }
-  std::string Report() const { return culprit_->sink().faults().at(0).report; }
-
-  std::shared_ptr<os::Spawner> spawner_;
-  std::unique_ptr<Backend> backend_;
-  std::unique_ptr<Client> culprit_, neighbour_;
-};
+using GpuFenced = FencedFixture;
 
 TEST_F(GpuFenced, AWildAddressIsTheFaultOfItsClientAlone) {
   FaultsAlone(KernelOf("  st.global.u32 [%a], 1;\n"), cuda::CUDA_ERROR_ILLEGAL_ADDRESS, {0x1000});
@@ -182,10 +108,8 @@ TEST_F(GpuFenced, AKernelThatCannotBeFencedIsRefusedWithTheInstructionAndTheReme
   EXPECT_TRUE(culprit_->Computes());
 }
 
-TEST_F(GpuFenced, WhatPrintsOrMayOutgrowItsStackIsRefused) {
+TEST_F(GpuFenced, WhatMayOutgrowItsStackIsRefused) {
   const std::string texts[] = {
-      KernelOf("  call (%r0), vprintf, (%a, %b);\n",
-               ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"),
       KernelOf("  call again, ();\n", ".func again();\n.func again() {\n  call again, ();\n  ret;\n}\n"),
       KernelOf("  mov.u64 %t0, one;\n  proto: .callprototype _ ();\n  call %t0, (), proto;\n",
                ".func one() {\n  ret;\n}\n")};
@@ -215,7 +139,8 @@ TEST_F(GpuFenced, AKernelWithoutEndEndsWithItsClient) {
   const uint64_t word = culprit_->Allocate(sizeof(uint64_t)), base = culprit_->space().window_base();
   culprit_->Launch(1, culprit_->Kernel(cts::kAwait), 1, 1, {word, 0, 0, 0});
   culprit_ = nullptr;
-  EXPECT_EQ(backend_->memory(0).device_bytes(), neighbour_->sink().memory_used(0));
+  const uint64_t map = guest::FenceBytes(neighbour_->space().window().bytes);
+  EXPECT_EQ(backend_->memory(0).device_bytes(), neighbour_->sink().memory_used(0) + map);
   culprit_ = Serve();
   EXPECT_EQ(culprit_->space().window_base(), base) << "in its place";
   EXPECT_TRUE(culprit_->Computes());
@@ -246,6 +171,13 @@ TEST_F(GpuFenced, ThreadsThatWaitForOneThatHasFaultedEnd) {
   culprit_->space().Reset(0);
   EXPECT_TRUE(culprit_->Computes());
   EXPECT_EQ(Executors(), 2u) << "theirs, and the next one";
+}
+
+TEST_F(GpuFenced, WhatAFenceTakesCountsAsTheDevices) {
+  const uint64_t before = backend_->memory(0).device_bytes();
+  const auto third = Serve();
+  EXPECT_EQ(backend_->memory(0).device_bytes() - before, kMebibyte + guest::FenceBytes(third->space().window().bytes));
+  EXPECT_EQ(third->sink().memory_used(0), kMebibyte) << "as a context does, not as its client's";
 }
 
 TEST_F(GpuFenced, ManyModulesHaveTheirOwnWords) {

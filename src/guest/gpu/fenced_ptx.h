@@ -29,6 +29,13 @@ inline constexpr uint32_t kFenceSlabLog2 = 21;
 inline constexpr uint64_t kFenceSlabBytes = uint64_t{1} << kFenceSlabLog2;
 enum FenceMapBits : uint8_t { kFenceReadable = 1, kFenceWritable = 2 };
 
+// Of the device, that a client's map takes for a window of so many bytes, with the words behind it: how much has been
+// printed, and whether threads are to end.
+constexpr uint64_t FenceBytes(uint64_t window_bytes) {
+  return (window_bytes / kFenceSlabBytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t) +
+         2 * sizeof(uint64_t);
+}
+
 struct FenceWords {
   uint64_t run_base;  // a multiple of 32
   uint64_t run_bytes;
@@ -38,6 +45,8 @@ struct FenceWords {
   uint64_t window_bytes;  // 0: nothing but the run has memory
   uint64_t map;  // device address of the window's bytes, outside of every client's memory
   uint64_t stop;  // device address of a word outside of every client's memory; 0: none. Not 0 there: threads end
+  uint64_t prints;  // device address of a PrintFifo (guest/gpu/print_fifo.h); 0: what is printed is dropped
+  uint64_t printed;  // device address of 8 bytes outside of every client's memory: the bytes ever reserved there
 };
 
 struct FenceFault {
@@ -51,6 +60,6 @@ struct FenceFault {
   uint32_t module;  // as the device has numbered it
   uint32_t reserved;
 };
-static_assert(sizeof(FenceWords) == 64 && sizeof(FenceFault) == 56);
+static_assert(sizeof(FenceWords) == 80 && sizeof(FenceFault) == 56);
 
 }  // namespace tutti::guest
