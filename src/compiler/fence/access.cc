@@ -249,8 +249,8 @@ class Finder {
         if (instruction_.opcode == O::kSt && Has(M::kBulk)) return StoreBulk();
         return Plain(true);
       case O::kCp: return Copy();
-      case O::kLdmatrix: return AddShared(NextAddress(0), 16, 4, false);
-      case O::kStmatrix: return AddShared(NextAddress(0), 16, 4, true);
+      case O::kLdmatrix: return Rows(false);
+      case O::kStmatrix: return Rows(true);
       case O::kWmma: return Wmma();
       case O::kMbarrier:
         for (uint32_t i = NextAddress(0); i != kNone; i = NextAddress(i + 1)) AddShared(i, 8, 3, true);
@@ -315,6 +315,13 @@ class Finder {
                                                                  : variable == ptx::StateSpace::kShared;
     if (!is_shared) return Refuse(fmt::format("{} at a generic address cannot be fenced", NameOf(instruction_.opcode)));
     Add(operand, ptx::StateSpace::kShared, bytes, align_log2, writes);
+  }
+
+  // Of matrices of eight rows, each at an address of a lane.
+  void Rows(bool writes) {
+    AddShared(NextAddress(0), 16, 4, writes);
+    const uint32_t lanes = Has(M::kX1) ? 8 : Has(M::kX2) ? 16 : 32;
+    for (Access& access : found_.list) access.lanes = lanes;
   }
 
   // Of the variable that the address names; generic: of none.

@@ -18,6 +18,7 @@ struct Access {
   uint64_t bytes = 0;  // from the address on
   uint32_t align_log2 = 0;
   bool writes = false;
+  uint32_t lanes = 32;  // of a warp, from the first one on, whose addresses count: what others have may be no address
   // The number of bytes is factor * (this operand) + bytes; ~0: no such operand.
   uint32_t counted_by = ~0u;
   uint64_t factor = 0;

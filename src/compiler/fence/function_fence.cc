@@ -22,6 +22,7 @@ using ptx::OperandKind;
 using ptx::RegisterId;
 
 constexpr uint64_t kSharedUnitBytes = 128;  // PTX ISA, %total_smem_size: sm_80 and later
+constexpr uint32_t kWarpLanes = 32;
 constexpr uint32_t kTurns = 1024;  // between two looks
 
 class FunctionFence : private CallFence {
@@ -176,9 +177,28 @@ class FunctionFence : private CallFence {
     const Accesses accesses = AccessesOf(module_, function_, instruction);
     refusal_ = accesses.refusal;
     if (!refusal_.empty() || accesses.is_hint) return;
-    for (const Access& access : accesses.list) Check(instruction, access);
+    Instruction checked = instruction;
+    for (const Access& access : accesses.list) {
+      if (access.lanes < kWarpLanes) AddressIdleLanes(checked, access);
+      Check(checked, access);
+    }
     if (instruction.opcode == O::kBar || instruction.opcode == O::kBarrier) CheckBarrier(instruction);
-    made_.push_back(Harmless(instruction));
+    made_.push_back(Harmless(std::move(checked)));
+  }
+
+  // Lanes of which no address is used get one that does no harm: some hardware wants one (PTX ISA, ldmatrix: sm_75).
+  void AddressIdleLanes(Instruction& instruction, const Access& access) {
+    Operand& address = instruction.operands[access.operand];
+    if (IsSafe(address, access)) return;
+    const RegisterId row = Temporary("row", T::kU64), lane = Temporary("word", T::kU32),
+                     counts = Temporary("outside", T::kPred);
+    const RegisterId start = BoundsOf(access.region).start;
+    Emit(O::kMov, {}, {T::kU32},
+         {Register(lane),
+          {.kind = OperandKind::kSpecial, .index = static_cast<uint32_t>(ptx::SpecialRegister::kLaneid)}});
+    Emit(O::kSetp, {M::kLt}, {T::kU32}, {Register(counts), Register(lane), Number(access.lanes)});
+    Emit(O::kSelp, {}, {T::kB64}, {Register(row), AddressOf(address), Register(start), Register(counts)});
+    address = {.kind = OperandKind::kAddress, .base = ptx::BaseKind::kRegister, .index = row};
   }
 
   // Code is nobody's to read. Where calls by address are refused, only who wants to overwrite where a call returns to
