@@ -61,8 +61,9 @@ TEST_F(Conformance, AWishForAddressesIsFollowedIfTheyAreFree) {
 }
 
 TEST_F(Conformance, ASpaceSeesWhatAnotherSharesAndKeepsIt) {
+  Client taker(backend_.get());
   const uint64_t before = backend_->memory(0).used_bytes();
-  Client giver(backend_.get()), taker(backend_.get());
+  Client giver(backend_.get());
   const uint64_t memory = giver.Allocate(kPiece), secret = giver.Allocate(kPiece);
   giver.Write(memory, std::vector<uint8_t>(kPiece, 1));
   giver.Write(secret, std::vector<uint8_t>(kPiece, 0x5e));

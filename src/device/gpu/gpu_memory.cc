@@ -9,6 +9,8 @@
 
 #include "cuda/result.h"
 #include "device/gpu/lent_file.h"
+#include "guest/gpu/fenced_ptx.h"
+#include "guest/gpu/print_fifo.h"
 
 namespace tutti::device::gpu {
 namespace {
@@ -22,8 +24,10 @@ Result<std::unique_ptr<GpuMemory>> GpuMemory::Create(CurrentExecutor* executor, 
                                                      const wire::WindowShape& shape, int window, Accounts accounts,
                                                      Sink* sink, metrics::ClientCounters* counters) {
   TUTTI_ASSIGN(HostPart host_part, HostPart::Create(executor, base, window, shape.host_bytes, accounts.host));
-  return std::unique_ptr<GpuMemory>(
+  std::unique_ptr<GpuMemory> memory(
       new GpuMemory(executor, base, shape, std::move(host_part), std::move(accounts), sink, counters));
+  if (memory->accounts_.fenced) TUTTI_TRY(memory->CountFence());
+  return memory;
 }
 
 GpuMemory::GpuMemory(CurrentExecutor* executor, uint64_t base, const wire::WindowShape& shape, HostPart host_part,
@@ -61,6 +65,18 @@ GpuMemory::~GpuMemory() {
     held.push_back(std::move(shared));
   }
   if (of_modules_ != 0) Unreserve({.bytes = of_modules_, .on_device = true});
+  if (of_fence_ != 0) accounts_.account->Release(of_fence_, {});
+}
+
+Status GpuMemory::CountFence() {
+  constexpr uint64_t kRecordBytes = 4096;  // of a fault
+  fence_on_host_ = HostHold(accounts_.host, sizeof(guest::PrintFifo) + kRecordBytes);
+  if (!fence_on_host_) return accounts_.host->Refuse(sizeof(guest::PrintFifo) + kRecordBytes);
+  const uint64_t bytes = guest::FenceBytes(bytes_);
+  if (accounts_.account->Reserve(bytes, {}) != MemoryAccount::Answer::kGranted)
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes are more than the device has left", bytes));
+  of_fence_ = bytes;
+  return {};
 }
 
 Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {

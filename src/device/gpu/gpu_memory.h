@@ -26,6 +26,7 @@ class GpuMemory {
     MemoryAccount* account = nullptr;  // the device's
     HostShare* host = nullptr;
     MemoryGroups groups = {};
+    bool fenced = false;  // its kernels are: what their fence has counts as the device's and the host's
   };
   // `window`: the memory file of the host part. What it is given outlives it.
   static Result<std::unique_ptr<GpuMemory>> Create(CurrentExecutor* executor, uint64_t base,
@@ -92,6 +93,8 @@ class GpuMemory {
   void Hide(const ReservedPart::Mappings& mappings);
   // Of memory that it has released.
   void NobodyHolds(uint64_t bytes);
+  // As a context's memory does, it counts as the device's, not against the client's limit.
+  Status CountFence();
 
   const uint64_t base_;
   const uint64_t bytes_;
@@ -109,6 +112,8 @@ class GpuMemory {
   uint64_t used_ = 0;
   uint64_t freed_ = 0;  // of used_: retired
   uint64_t of_modules_ = 0;  // of used_
+  uint64_t of_fence_ = 0;  // not of used_
+  HostHold fence_on_host_;
   uint64_t limit_ = kNoMemoryLimit;
   const std::shared_ptr<SharedSlab::Home> home_ = std::make_shared<SharedSlab::Home>();
 };

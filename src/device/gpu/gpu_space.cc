@@ -46,7 +46,10 @@ Result<std::unique_ptr<Space>> GpuSpace::Create(ExecutorSource* executors, const
   std::unique_ptr<GpuSpace> space(new GpuSpace(executors, held, sink, accounts, pilot, remains));
   TUTTI_ASSIGN(held->memory,
                GpuMemory::Create(&space->current_, held->window.base, executors->shape(), held->window.file.get(),
-                                 {.account = accounts.account, .host = &held->host, .groups = limits.memory_groups},
+                                 {.account = accounts.account,
+                                  .host = &held->host,
+                                  .groups = limits.memory_groups,
+                                  .fenced = accounts.fences != nullptr},
                                  sink, &space->counters_));
   space->memory_ = held->memory.get();
   space->SetLimits(limits);
