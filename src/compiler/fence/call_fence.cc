@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "compiler/fence/call_gates.h"
 #include "guest/fault_kind.h"
 #include "guest/gpu/print_fifo.h"
 
@@ -37,7 +38,7 @@ void CallFence::RewriteCall(const Instruction& instruction) {
     call.prototype = ~0u;  // the callee has its own
     return PassLocalBounds(std::move(call));
   }
-  if (!symbols_.calls_by_address) return Refuse("a call by address cannot be fenced: its stack has no known bound");
+  if (!symbols_.calls_by_address) return CallByNumber(instruction);
   Guarded(instruction, [&] { CheckTarget(instruction); });
   PassLocalBounds(instruction);
 }
@@ -82,11 +83,29 @@ void CallFence::PassLocalBounds(Instruction instruction) {
   made_.push_back(std::move(instruction));
 }
 
+void CallFence::CallByNumber(Instruction call) {
+  if (call.prototype == ~0u) return Refuse("a call by address without a prototype cannot be fenced");
+  const auto gate = std::ranges::find_if(symbols_.gates, [&](const CallGate& one) {
+    return HaveSameShape(one.prototype, function_.prototypes[call.prototype]);
+  });
+  if (gate == symbols_.gates.end()) return Refuse("a call by address with values in registers cannot be fenced");
+  const Operand number = call.operands[0];
+  call.operands[0] = Symbol(gate->symbol);
+  call.prototype = ~0u;
+  if (symbols_.has_local) {
+    call.operands.push_back(LowOf());
+    call.operands.push_back(HighOf());
+    call.call_arguments += 2;
+  }
+  for (const Operand& operand : {number, Number(number_), Number(position_.line)}) call.operands.push_back(operand);
+  call.call_arguments += 3;
+  made_.push_back(std::move(call));
+}
+
 // The target must be one of the functions whose address the module takes, with the same parameters.
 void CallFence::CheckTarget(const Instruction& instruction) {
   const RegisterId known = Temporary("outside", T::kPred), address = Temporary("at", T::kU64);
-  const ptx::Prototype* wanted =
-      instruction.prototype != ~0u ? &function_.prototypes[instruction.prototype] : nullptr;
+  const ptx::Prototype* wanted = instruction.prototype != ~0u ? &function_.prototypes[instruction.prototype] : nullptr;
   const auto same = [](const std::vector<ptx::LocalVariable>& a, const std::vector<ptx::LocalVariable>& b) {
     return std::ranges::equal(a, b, {}, &ptx::LocalVariable::bytes, &ptx::LocalVariable::bytes);
   };
@@ -121,10 +140,9 @@ void CallFence::MakeLocalBounds() {
   } else {
     const auto end = static_cast<uint32_t>(function_.first_param + function_.prototype.params.size());
     for (const uint32_t i : {0u, 1u}) {
-      Instruction& load =
-          Emit(O::kLd, {}, {T::kU64},
-               {i == 0 ? low : high,
-                {.kind = OperandKind::kAddress, .base = ptx::BaseKind::kLocal, .index = end - 2 + i}});
+      Instruction& load = Emit(
+          O::kLd, {}, {T::kU64},
+          {i == 0 ? low : high, {.kind = OperandKind::kAddress, .base = ptx::BaseKind::kLocal, .index = end - 2 + i}});
       load.space = ptx::StateSpace::kParam;
     }
   }
@@ -137,6 +155,5 @@ void CallFence::MakeLocalBounds() {
     Emit(O::kMax, {}, {T::kU64}, {high, high, Register(at)});
   }
 }
-
 
 }  // namespace tutti::compiler::fencing

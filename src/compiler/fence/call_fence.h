@@ -1,5 +1,5 @@
-// What becomes of a function's calls: of functions of the module, which are told where the stack is in use; of those of a
-// runtime, which the fence does itself or refuses.
+// What becomes of a function's calls: of functions of the module, which are told where the stack is in use; of those of
+// a runtime, which the fence does itself or refuses.
 #pragma once
 
 #include <initializer_list>
@@ -38,6 +38,7 @@ class CallFence : protected RegisterChecks {
   void SayAssertion(const ptx::Instruction& call, const ptx::Prototype& prototype);
   void PassLocalBounds(ptx::Instruction instruction);
   void CheckTarget(const ptx::Instruction& instruction);
+  void CallByNumber(ptx::Instruction call);
 
   ptx::RegisterId low_ = kNone, high_ = kNone;
 };

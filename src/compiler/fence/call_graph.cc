@@ -1,18 +1,47 @@
 #include "compiler/fence/call_graph.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <string>
+
+#include "compiler/fence/call_gates.h"
 
 namespace tutti::compiler::fencing {
 
-CallGraph::CallGraph(const ptx::Module& module) : callees_(module.functions.size()), callers_(module.functions.size()) {
+uint64_t FunctionNumber(const ptx::Function& function) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : function.name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash | 1;
+}
+
+std::vector<uint32_t> TargetsOf(const ptx::Module& module, const ptx::Function& caller, const ptx::Instruction& call,
+                                const std::vector<uint32_t>& numbered) {
+  std::vector<uint32_t> targets;
+  if (call.prototype == ~0u) return targets;
+  std::ranges::copy_if(numbered, std::back_inserter(targets), [&](uint32_t index) {
+    const ptx::Function& function = module.functions[index];
+    return !function.is_entry && HaveSameShape(function.prototype, caller.prototypes[call.prototype]);
+  });
+  return targets;
+}
+
+CallGraph::CallGraph(const ptx::Module& module, const std::vector<uint32_t>& numbered)
+    : callees_(module.functions.size()), callers_(module.functions.size()) {
+  const auto add = [this](uint32_t caller, uint32_t callee) {
+    callees_[caller].push_back(callee);
+    callers_[callee].push_back(caller);
+  };
   for (uint32_t caller = 0; caller < module.functions.size(); ++caller) {
     for (const ptx::Instruction& instruction : module.functions[caller].instructions) {
       if (instruction.opcode != ptx::Opcode::kCall) continue;
       const ptx::Operand& target = instruction.operands[0];
-      if (target.kind != ptx::OperandKind::kSymbol) continue;
-      const uint32_t callee = module.symbols[target.index].index;
-      callees_[caller].push_back(callee);
-      callers_[callee].push_back(caller);
+      if (target.kind == ptx::OperandKind::kSymbol) {
+        add(caller, module.symbols[target.index].index);
+        continue;
+      }
+      for (const uint32_t callee : TargetsOf(module, module.functions[caller], instruction, numbered))
+        add(caller, callee);
     }
   }
 }

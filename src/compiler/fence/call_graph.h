@@ -1,4 +1,4 @@
-// Who calls whom in a module, as far as calls name a function.
+// Who calls whom in a module: what calls name, and what a call by a function's number may find (FunctionNumber).
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,18 @@
 
 namespace tutti::compiler::fencing {
 
+// What a program has in place of a function's address where there is none to be had; never 0. Another module, or the
+// same one as it is loaded again, gives a function of that name the same.
+uint64_t FunctionNumber(const ptx::Function& function);
+
+// Those of the functions that a call by a number may be of: with its parameters. Without a prototype none.
+std::vector<uint32_t> TargetsOf(const ptx::Module& module, const ptx::Function& caller, const ptx::Instruction& call,
+                                const std::vector<uint32_t>& numbered);
+
 class CallGraph {
  public:
-  explicit CallGraph(const ptx::Module& module);
+  // `numbered`: functions that are called by their numbers, too.
+  CallGraph(const ptx::Module& module, const std::vector<uint32_t>& numbered);
 
   // Functions, by their indices, without which there is no recursion: one of each circle at least.
   std::vector<uint32_t> Recursive() const;

@@ -14,6 +14,7 @@
 #include "compiler/fence/fence.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "compiler/fence/call_graph.h"
@@ -50,12 +51,13 @@ class ModuleFence {
     AddTable();
     Describe();
     AddSymbols();
-    const CallGraph calls(module_);
+    const CallGraph calls(module_, symbols_.called_by_address);
     if (!options_.unbounded_stack) {
       for (const uint32_t i : calls.Recursive()) refusals_[i] = "recursion cannot be fenced";
     }
-    if (!options_.unbounded_stack) HideFunctions();
+    if (!options_.unbounded_stack) NumberFunctions();
     if (symbols_.has_local) std::ranges::for_each(module_.functions, AddLocalBounds);
+    if (!options_.unbounded_stack) AddGates();
     for (uint32_t i = 0; i < result_.functions.size(); ++i) {
       ptx::Function& function = module_.functions[i];
       if (!function.has_body || !refusals_[i].empty()) continue;
@@ -66,6 +68,7 @@ class ModuleFence {
       if (!refusals_[i].empty()) Refuse(module_.functions[i], i, refusals_[i]);
     }
     result_.ptx = ptx::Print(module_) + CheckFunctions(meanings_);
+    for (const CallGate& gate : symbols_.gates) result_.ptx += GateText(module_, gate);
     return std::move(result_);
   }
 
@@ -187,12 +190,50 @@ class ModuleFence {
     symbols_.calls_by_address = options_.unbounded_stack;
   }
 
-  // Nobody calls by address here, so nobody needs one; a null pointer is what variables have in its place.
-  void HideFunctions() {
+  // Variables have functions' numbers in place of their addresses.
+  void NumberFunctions() {
     for (ptx::Variable& variable : module_.variables) {
-      std::erase_if(variable.init.addresses, [&](const ptx::Initializer::AddressOf& address) {
+      ptx::Initializer& init = variable.init;
+      for (const ptx::Initializer::AddressOf& address : init.addresses) {
+        if (module_.symbols[address.symbol].kind != ptx::Symbol::Kind::kFunction || address.addend != 0) continue;
+        const uint64_t number = FunctionNumber(module_.functions[module_.symbols[address.symbol].index]);
+        init.bytes.resize(std::max<size_t>(init.bytes.size(), address.offset + sizeof number));
+        std::memcpy(init.bytes.data() + address.offset, &number, sizeof number);
+      }
+      std::erase_if(init.addresses, [&](const ptx::Initializer::AddressOf& address) {
         return module_.symbols[address.symbol].kind == ptx::Symbol::Kind::kFunction;
       });
+    }
+  }
+
+  // For each shape of a call by a number.
+  void AddGates() {
+    for (uint32_t i = 0; i < result_.functions.size(); ++i) {
+      for (const ptx::Instruction& instruction : module_.functions[i].instructions) {
+        if (instruction.opcode != ptx::Opcode::kCall || instruction.prototype == ~0u ||
+            instruction.operands[0].kind == OperandKind::kSymbol)
+          continue;
+        const ptx::Prototype& prototype = module_.functions[i].prototypes[instruction.prototype];
+        const auto has_it = [&](const CallGate& gate) { return HaveSameShape(gate.prototype, prototype); };
+        if (!CanHaveGate(prototype) || std::ranges::any_of(symbols_.gates, has_it)) continue;
+        symbols_.gates.push_back(
+            {.name = "__tutti_call_" + std::to_string(symbols_.gates.size()),
+             .prototype = prototype,
+             .targets = TargetsOf(module_, module_.functions[i], instruction, symbols_.called_by_address)});
+      }
+    }
+    for (CallGate& gate : symbols_.gates) {
+      gate.symbol = AddFunction(gate.name.c_str(), {});
+      ptx::Function& function = module_.functions.back();
+      function.prototype = gate.prototype;
+      for (const ptx::Type type : {ptx::Type::kB64, ptx::Type::kB32, ptx::Type::kB32}) {
+        function.prototype.params.push_back(
+            {.name = "", .space = ptx::StateSpace::kParam, .type = type, .alignment = BitsOf(type) / 8});
+      }
+      function.locals = function.prototype.returns;
+      function.first_param = static_cast<uint32_t>(function.locals.size());
+      function.locals.insert(function.locals.end(), function.prototype.params.begin(), function.prototype.params.end());
+      for (size_t i = 0; i < function.locals.size(); ++i) function.locals[i].name = "p" + std::to_string(i);
     }
   }
 

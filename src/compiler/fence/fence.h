@@ -28,7 +28,8 @@ struct FenceOptions {
   // Calls of vprintf stay as they are: the driver prints, and reads the strings wherever they point. Else what kernels
   // print, and what assertions say, goes to a FIFO (guest/gpu/print_fifo.h).
   bool prints = true;
-  // Recursion, and calls by address: the stack may end in a fault of the hardware.
+  // Recursion, and calls by address: the stack may end in a fault of the hardware. Else functions have numbers in place
+  // of addresses, and a call by one is a call of one of those of which the module takes the address.
   bool unbounded_stack = true;
 };
 // What nobody can do to others in one context of a GPU's driver.

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "compiler/fence/call_fence.h"
+#include "compiler/fence/call_graph.h"
 #include "compiler/fence/check_functions.h"
 #include "guest/fault_kind.h"
 
@@ -162,6 +163,7 @@ class FunctionFence : private CallFence {
   }
 
   void Rewrite(const Instruction& instruction) {
+    if (IsNumbered(instruction)) return;
     RefuseFunctions(std::span(instruction.operands).subspan(instruction.opcode == O::kCall ? 1 : 0));
     if (!refusal_.empty()) return;
     switch (instruction.opcode) {
@@ -199,6 +201,19 @@ class FunctionFence : private CallFence {
     Emit(O::kSetp, {M::kLt}, {T::kU32}, {Register(counts), Register(lane), Number(access.lanes)});
     Emit(O::kSelp, {}, {T::kB64}, {Register(row), AddressOf(address), Register(start), Register(counts)});
     address = {.kind = OperandKind::kAddress, .base = ptx::BaseKind::kRegister, .index = row};
+  }
+
+  // A function's address as a value, where there are none: its number.
+  bool IsNumbered(const Instruction& instruction) {
+    if (symbols_.calls_by_address || instruction.opcode != O::kMov || instruction.operands.size() != 2) return false;
+    const Operand& from = instruction.operands[1];
+    const bool is_function =
+        from.kind == OperandKind::kSymbol && module_.symbols[from.index].kind == ptx::Symbol::Kind::kFunction;
+    if (!is_function || from.offset != 0 || BitsOf(instruction.type()) != 64) return false;
+    Instruction named = instruction;
+    named.operands[1] = Number(FunctionNumber(module_.functions[module_.symbols[from.index].index]));
+    made_.push_back(std::move(named));
+    return true;
   }
 
   // Code is nobody's to read. Where calls by address are refused, only who wants to overwrite where a call returns to

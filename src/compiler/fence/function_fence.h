@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "compiler/fence/access.h"
+#include "compiler/fence/call_gates.h"
 #include "guest/fault_kind.h"
 #include "ptx/ast.h"
 
@@ -28,6 +29,7 @@ struct FenceSymbols {
   bool has_local = false;  // functions take the bounds of local memory as two more parameters
   std::vector<ptx::SymbolId> constants;  // constant variables
   std::vector<uint32_t> called_by_address;  // indices of functions
+  std::vector<CallGate> gates;  // where there are no addresses
   bool prints = true, calls_by_address = true;  // FenceOptions
 };
 

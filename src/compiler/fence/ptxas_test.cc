@@ -95,9 +95,9 @@ TEST(FencedPtx, IsTakenByAnAssembler) {
       const std::string text = TextOf(paths[i]), target = TargetOf(text);
       auto module = ptx::Parse(text);
       const bool whole = module && ptx::FunctionErrors(*module).empty();
-      // What prints does so by functions of the fence's own in a shared context.
-      const bool prints = text.contains("vprintf") || text.contains("__assertfail");
-      const auto fenced = whole ? FencePtx(std::move(*module), prints ? kSharedContext : FenceOptions{})
+      // In a shared context the fence prints, and calls by address, in ways of its own.
+      const bool shared = text.contains("vprintf") || text.contains("__assertfail") || text.contains(".callprototype");
+      const auto fenced = whole ? FencePtx(std::move(*module), shared ? kSharedContext : FenceOptions{})
                                 : Result<FencedModule>(Fail("not PTX"));
       const std::string refusal = fenced ? assembler.Refusal(fenced->ptx, target) : "";
       const bool was_refused = !refusal.empty() && !assembler.Refusal(text, target).empty();

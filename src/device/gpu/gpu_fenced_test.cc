@@ -111,8 +111,9 @@ TEST_F(GpuFenced, AKernelThatCannotBeFencedIsRefusedWithTheInstructionAndTheReme
 TEST_F(GpuFenced, WhatMayOutgrowItsStackIsRefused) {
   const std::string texts[] = {
       KernelOf("  call again, ();\n", ".func again();\n.func again() {\n  call again, ();\n  ret;\n}\n"),
-      KernelOf("  mov.u64 %t0, one;\n  proto: .callprototype _ ();\n  call %t0, (), proto;\n",
-               ".func one() {\n  ret;\n}\n")};
+      KernelOf("  call again, ();\n",
+               ".func again();\n.func again() {\n  .reg .b64 %f;\n  mov.u64 %f, again;\n"
+               "  proto: .callprototype _ ();\n  call %f, (), proto;\n  ret;\n}\n")};
   for (const std::string& text : texts) {
     const auto module = culprit_->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
     ASSERT_TRUE(module) << module.error().text;
@@ -123,6 +124,65 @@ TEST_F(GpuFenced, WhatMayOutgrowItsStackIsRefused) {
     EXPECT_EQ(kernel.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
     EXPECT_NE(kernel.error().text.find("cannot be fenced"), std::string::npos) << kernel.error().text;
   }
+}
+
+constexpr const char* kFunctions =
+    ".func (.param .b32 r) one(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; add.u32 %x, %x, 1;\n"
+    "  st.param.b32 [r], %x; ret; }\n"
+    ".func (.param .b32 r) two(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; add.u32 %x, %x, 2;\n"
+    "  st.param.b32 [r], %x; ret; }\n"
+    ".func other() { ret; }\n"
+    ".global .align 8 .u64 table[3] = {one, two, other};\n";
+
+TEST_F(GpuFenced, FunctionsAreCalledByWhatVariablesAndKernelsHaveOfThem) {
+  const std::string kernel = KernelOf(
+      "  mov.u32 %r0, %tid.x;\n  and.b32 %r1, %r0, 1;\n  mul.wide.u32 %t0, %r1, 8;\n  mov.u64 %t1, table;\n"
+      "  add.u64 %t0, %t0, %t1;\n  ld.global.u64 %t2, [%t0];\n  setp.eq.u32 %p0, %r0, 2;\n"
+      "  @%p0 mov.u64 %t2, two;\n  proto: .callprototype (.param .b32 r) _ (.param .b32 a);\n"
+      "  call (%r2), %t2, (%r0), proto;\n  mul.wide.u32 %t3, %r0, 4;\n  add.u64 %t3, %t3, %a;\n"
+      "  st.global.u32 [%t3], %r2;\n",
+      kFunctions);
+  const uint64_t results = culprit_->Allocate(16);
+  culprit_->Launch(1, culprit_->Kernel(kernel), 1, 4, {results, 0, 0, 0});
+  ASSERT_TRUE(culprit_->Synchronize(1));
+  const uint32_t expected[] = {1, 3, 4, 5};
+  for (uint32_t thread = 0; thread < 4; ++thread)
+    EXPECT_EQ(culprit_->ReadValue<uint32_t>(results + 4 * thread), expected[thread]) << thread;
+}
+
+TEST_F(GpuFenced, AggregatesArePassedToFunctionsThatAreCalledByAddress) {
+  const std::string kernel = KernelOf(
+      "  .param .align 8 .b8 given[24];\n  .param .align 4 .b8 got[12];\n  .local .align 8 .b8 here[16];\n"
+      "  st.param.b64 [given+8], %b;\n  st.param.b32 [given+16], 9;\n  mov.u64 %t0, swaps;\n"
+      "  mov.u64 %t1, here;\n  cvta.local.u64 %t1, %t1;\n  st.param.b64 [given], %t1;\n"
+      "  proto: .callprototype (.param .align 4 .b8 _[12]) _ (.param .align 8 .b8 _[24]);\n"
+      "  call (got), %t0, (given), proto;\n"
+      "  ld.param.b32 %r0, [got];\n  ld.param.b32 %r1, [got+8];\n  ld.local.u32 %r2, [here+4];\n"
+      "  st.global.u32 [%a], %r0;\n  st.global.u32 [%a+4], %r1;\n  st.global.u32 [%a+8], %r2;\n",
+      ".func (.param .align 4 .b8 r[12]) swaps(.param .align 8 .b8 s[24]) {\n  .reg .b64 %x, %y; .reg .b32 %z;\n"
+      "  ld.param.b64 %x, [s];\n  ld.param.b64 %y, [s+8];\n  ld.param.b32 %z, [s+16];\n  st.u32 [%x+4], 5;\n"
+      "  st.param.b32 [r], %z;\n  cvt.u32.u64 %z, %y;\n  st.param.b32 [r+8], %z;\n  ret;\n}\n");
+  const uint64_t results = culprit_->Allocate(16);
+  culprit_->Launch(1, culprit_->Kernel(kernel), 1, 1, {results, 7, 0, 0});
+  ASSERT_TRUE(culprit_->Synchronize(1));
+  EXPECT_EQ(culprit_->ReadValue<uint32_t>(results), 9u);
+  EXPECT_EQ(culprit_->ReadValue<uint32_t>(results + 4), 7u);
+  EXPECT_EQ(culprit_->ReadValue<uint32_t>(results + 8), 5u) << "local memory of a caller's is reached";
+}
+
+TEST_F(GpuFenced, ACallOfWhatIsNoFunctionIsAFaultOfItsClientAlone) {
+  FaultsAlone(KernelOf("  proto: .callprototype (.param .b32 r) _ (.param .b32 a);\n"
+                       "  call (%r2), %a, (%r0), proto;\n",
+                       kFunctions),
+              cuda::CUDA_ERROR_INVALID_PC, {0x1234});
+}
+
+TEST_F(GpuFenced, AFunctionOfOtherParametersIsNotCalled) {
+  FaultsAlone(KernelOf("  ld.global.u64 %t0, [table+16];\n"
+                       "  proto: .callprototype (.param .b32 r) _ (.param .b32 a);\n"
+                       "  call (%r2), %t0, (%r0), proto;\n",
+                       kFunctions),
+              cuda::CUDA_ERROR_INVALID_PC);
 }
 
 TEST_F(GpuFenced, AnImageWithoutPtxIsRefusedWithTheRemedy) {
