@@ -90,12 +90,14 @@ Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, 
   if (ended_.load(std::memory_order_acquire)) return lost("has ended");
   const int fds[] = {file};
   if (executor::IsAnsweredWithFile(request.kind)) os::AllowDescriptors(socket_.get());
+  unanswered_.store(true, std::memory_order_release);
   if (const auto sent = os::Send(socket_.get(), executor::Serialize(request), {fds, file >= 0 ? size_t{1} : size_t{0}});
       !sent)
     return lost("does not take requests: " + sent.error().text);
   auto message = Receive(request.kind, timeout_ms);
   if (!message) return lost("does not answer: " + message.error().text);
   if (message->bytes.empty()) return lost("has ended");
+  unanswered_.store(false, std::memory_order_release);
   auto answer = executor::ParseAnswer(message->bytes);
   if (!answer) {
     has_lied_.store(true, std::memory_order_release);

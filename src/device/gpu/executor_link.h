@@ -58,6 +58,8 @@ class ExecutorLink {
   void Kill();
   // It has ended, or is to.
   bool HasEnded() const;
+  // A request has been sent to it, and no answer has come, nor will if it has ended. Thread-safe.
+  bool has_unanswered() const { return unanswered_.load(std::memory_order_acquire); }
   // It has said or done what cannot be, and has been killed for that.
   bool has_lied() const { return has_lied_.load(std::memory_order_acquire); }
 
@@ -113,7 +115,7 @@ class ExecutorLink {
   const std::shared_ptr<const os::Fd> over_;
   const os::Fd bell_, wakes_;
   mutable std::mutex ended_mutex_;
-  std::atomic<bool> ended_{false}, has_lied_{false};
+  std::atomic<bool> ended_{false}, has_lied_{false}, unanswered_{false};
   const os::Mapping mapping_;
   std::mutex asking_;
   std::vector<uint64_t> done_;  // by stream

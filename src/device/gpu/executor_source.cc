@@ -116,7 +116,7 @@ Result<ExecutorSource::Window> ExecutorSource::NewWindow(const std::string& grou
   return window;
 }
 
-Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, const Expect& expect,
+Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, bool alone, const Expect& expect,
                                                            const std::stop_token& stop) {
   auto opened = std::exchange(window->executor, nullptr);
   if (opened != nullptr && !opened->HasEnded()) {
@@ -129,7 +129,7 @@ Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, const
   Status here;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     std::shared_ptr<ExecutorLink> link;
-    if (attempt == 0 && !window->group.empty()) {
+    if (attempt == 0 && !alone && !window->group.empty()) {
       TUTTI_ASSIGN(link, shared_->Enter(window->group, window->slot.number(), stop));
     } else {
       TUTTI_ASSIGN(const std::shared_ptr<ExecutorProcess> executor, standby_->Take(stop));

@@ -51,10 +51,12 @@ class ExecutorSource {
   };
   // Thread-safe.
   Result<Window> NewWindow(const std::string& group);
-  // A place in an executor that has it open. Waits until one has started, and is told of each before the driver opens
-  // the window in it, which may take long. Whoever waits and is told to stop fails at once. Thread-safe.
+  // A place in an executor that has it open; `alone`: in which nobody else will have one. Waits until one has started,
+  // and is told of each before the driver opens the window in it, which may take long. Whoever waits and is told to
+  // stop fails at once. Thread-safe.
   using Expect = std::function<void(const std::shared_ptr<ExecutorLink>&)>;
-  Result<std::shared_ptr<ExecutorLink>> Take(Window* window, const Expect& expect, const std::stop_token& stop);
+  Result<std::shared_ptr<ExecutorLink>> Take(Window* window, bool alone, const Expect& expect,
+                                             const std::stop_token& stop);
 
  private:
   Status OpenFirst(const std::shared_ptr<ExecutorProcess>& executor, std::span<const wire::WindowShape> shapes);

@@ -11,6 +11,7 @@ struct GpuOperation final : Operation {
 
   enum class Work : uint8_t { kNothing, kLaunch, kCopy, kFill };
   Work work = Work::kNothing;
+  uint8_t ends = 0;  // of executors, that it was under way at
   bool computes = false;  // takes SMs: kernels, fills, copies within the device
   executor::LaunchDispatch launch;  // with `arguments`
   executor::CopyDispatch copy;

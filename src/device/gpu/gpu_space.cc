@@ -116,34 +116,6 @@ void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
   wakes.Run(sink_);
 }
 
-// On a thread that may wait.
-void GpuSpace::AcquireExecutor(Takes takes, const CurrentExecutor::Replacement&) {
-  Result<std::shared_ptr<ExecutorLink>> taken;
-  Status attached;
-  constexpr int kMostAttempts = 4;  // others may lose it meanwhile
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    taken = executors_->Take(
-        &held_->window, [this](const auto& executor) { current_.Expect(executor); }, gone_.get_token());
-    attached = !taken ? std::unexpected(taken.error()) : HandOver(**taken, takes);
-    if (attached || !taken || (*taken)->has_lied()) break;
-    if ((*taken)->Failure() && (*taken)->FailsForAll()) (*taken)->executor()->TakeNoMore();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  std::unique_lock lock(mutex_);
-  if (lost_) return;  // meanwhile, and it with it
-  if (attached) {
-    executor_ = std::move(*taken);
-    dispatch_.Connect(executor_->exchange());
-    current_.Arrive();
-    pilot_->Look();
-  } else {
-    const char* const to_do =
-        takes == Takes::kAll ? "the program's executor has ended, and it cannot go on in another: " : "";
-    LoseExecutor({.code = attached.error().code, .text = to_do + attached.error().text});
-  }
-  UnlockAndRunDeferred(&lock);
-}
-
 // --- memory
 
 Result<uint64_t> GpuSpace::Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
@@ -416,6 +388,7 @@ void GpuSpace::LoseExecutor(const Error& error) {
 void GpuSpace::ForgetWhatWasGiven() {
   leaving_ = Leaving::kNo;
   leave_at_ns_ = 0;
+  refused_moves_ = 0;
   next_ = nullptr;
   lent_ = NoStreams();
   held_back_ = ahead_ = computing_ = without_progress_ns_ = 0;
@@ -485,6 +458,7 @@ void GpuSpace::Replace() {
     current_.Await();
     lost_ = false;
     replaced_in_vain_ = 0;
+    suspicion_.BeginAnew();
   }
   AcquireExecutor(Takes::kWhatStays, replacing);
   std::lock_guard lock(mutex_);

@@ -28,6 +28,7 @@
 #include "device/gpu/gpu_operation.h"
 #include "device/gpu/lent_streams.h"
 #include "device/gpu/remains.h"
+#include "device/gpu/suspicion.h"
 #include "device/gpu/time_gate.h"
 #include "device/gpu/torn_records.h"
 #include "executor/protocol/dispatch_queue.h"
@@ -161,6 +162,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   enum class Takes : uint8_t { kNothing, kWhatStays, kAll };
   void AcquireExecutor(Takes takes, const CurrentExecutor::Replacement& replacing);
   Status HandOver(ExecutorLink& executor, Takes takes);
+  Status HandOverLimits(ExecutorLink& executor);
+  void NoteRefusal(const ExecutorLink& executor);
   // Of its executor. What a fenced kernel has recorded is kept for FailLocked.
   std::optional<Error> FailureLocked();
   void LookForEndLocked();
@@ -169,6 +172,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   // The executor has ended, or `context_is_lost`: of a process that fails for all that have a place there. The client
   // goes on with another one, if that is right, else the executor is lost.
   void NoteEnd(const Error& why, bool context_is_lost);
+  void NoteWhatWasUnderWay(std::span<const LeftRecord> left);
+  bool shares() const { return !held_->window.group.empty() && !suspicion_.is_alone(); }
   // False: what the executor says cannot be.
   bool TakeLastMarks();
   std::vector<LeftRecord> WhatIsLeft() const;
@@ -221,9 +226,11 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   bool lost_ = false;  // until Reset
   uint32_t replaced_in_vain_ = 0;  // executors, since something was done, or one has lasted
   uint64_t replaced_ns_ = 0;
+  Suspicion suspicion_;
   Leaving leaving_ = Leaving::kNo;
   std::shared_ptr<ExecutorLink> next_;  // that is ready
   uint64_t leave_at_ns_ = 0;  // kNo: not before; kDrains: not after
+  uint32_t refused_moves_ = 0;  // since one has succeeded
   bool muted_ = false;
   std::stop_source gone_;
 

@@ -3,7 +3,7 @@
 //
 // Another executor is made ready first, so that the client notices no more than that it is given nothing while its own
 // kernels end, and its memory is mapped: for a moment in both. A client whose kernels take long, or wait for others
-// that are held back, goes on where it is, and tries again later. One that is bound stays.
+// that are held back, goes on where it is, and tries again later. One that is bound stays as long as it is.
 #include "base/log.h"
 #include "cuda/result.h"
 #include "device/gpu/gpu_space.h"
@@ -14,6 +14,9 @@ namespace {
 
 constexpr uint64_t kMostHoldNs = 200'000'000;  // in which it is given nothing
 constexpr uint64_t kPauseNs = 2'000'000'000;  // between two attempts
+constexpr uint64_t kBoundPauseNs = 30'000'000'000;  // and two looks whether it is still bound
+// That another executor refuses to take it. Each costs a context, so the pauses double.
+constexpr uint32_t kMostRefused = 6;
 
 }  // namespace
 
@@ -24,7 +27,7 @@ void GpuSpace::LookWhetherToLeave() {
       if (!executor_->executor()->is_to_be_left() || now_ns < leave_at_ns_ || muted_ || error_ != 0) return;
       if (const auto bound = WhyBound()) {
         log::Info("A program stays in an executor that is to end: {}", *bound);
-        leave_at_ns_ = kNever;
+        leave_at_ns_ = now_ns + kBoundPauseNs;
         return;
       }
       leaving_ = Leaving::kPrepares;
@@ -53,8 +56,9 @@ void GpuSpace::StayForNow() {
 }
 
 void GpuSpace::PrepareToLeave() {
-  auto taken =
-      executors_->Take(&held_->window, [this](const auto& executor) { current_.Expect(executor); }, gone_.get_token());
+  auto taken = executors_->Take(
+      &held_->window, suspicion_.is_alone(), [this](const auto& executor) { current_.Expect(executor); },
+      gone_.get_token());
   std::unique_lock lock(mutex_);
   if (leaving_ != Leaving::kPrepares) return;
   if (taken) {
@@ -81,6 +85,7 @@ void GpuSpace::MoveOver() {
     next = next_;
   }
   const Status attached = HandOver(*next, Takes::kAll);
+  if (!attached) NoteRefusal(*next);
   std::unique_lock lock(mutex_);
   if (leaving_ != Leaving::kMoves) return;  // the last one has ended meanwhile, or the client
   // What may bind it may have come while it waited for the executor.
@@ -90,11 +95,15 @@ void GpuSpace::MoveOver() {
     executor_ = std::move(next);
     dispatch_.Connect(executor_->exchange());
     current_.Arrive();
+    counters_.Add(metrics::Counter::moves);
     log::Info("A program has left an executor that is to end for another one");
   } else {
     log::Info("A program stays in an executor that is to end: {}", bound ? *bound : attached.error().text);
     StayForNow();
-    leave_at_ns_ = kNever;
+    if (bound)
+      leave_at_ns_ = NowNs() + kBoundPauseNs;
+    else
+      leave_at_ns_ = ++refused_moves_ < kMostRefused ? NowNs() + (kPauseNs << (refused_moves_ - 1)) : kNever;
   }
   UnlockAndRunDeferred(&lock);
   pilot_->Look();

@@ -11,9 +11,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/log.h"
 #include "cuda/result.h"
+#include "cuda/types.h"
 #include "device/gpu/fenced_fault.h"
 #include "device/gpu/gpu_space.h"
 #include "device/gpu/pilot.h"
@@ -24,10 +27,26 @@ namespace {
 // Executors that end one behind the other, before anything is done in one of them and before it is this old.
 constexpr uint32_t kMostInVain = 8;
 constexpr uint64_t kOldNs = 10'000'000'000;
+constexpr uint32_t kMostEnds = 3;  // of executors, that a record is under way at
 
 // Others that have places in an executor with a lost context leave it as soon as they see that.
 constexpr int kOthersLeaveMs = 200;
 constexpr int kEndPatienceMs = 1'000;
+
+// Without it no kernel fails, or computes anything else.
+bool IsHintOrText(int32_t limit) {
+  return limit == cuda::CU_LIMIT_PRINTF_FIFO_SIZE || limit == cuda::CU_LIMIT_MAX_L2_FETCH_GRANULARITY ||
+         limit == cuda::CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
+}
+
+std::string NameOf(int32_t limit) {
+  switch (limit) {
+    case cuda::CU_LIMIT_STACK_SIZE: return "stack size";
+    case cuda::CU_LIMIT_PRINTF_FIFO_SIZE: return "size of the printf FIFO";
+    case cuda::CU_LIMIT_MALLOC_HEAP_SIZE: return "heap size";
+    default: return fmt::format("limit {}", limit);
+  }
+}
 
 }  // namespace
 
@@ -42,6 +61,7 @@ std::optional<Error> GpuSpace::FailureLocked() {
 
 void GpuSpace::NoteEnd(const Error& why, bool context_is_lost) {
   const bool is_own = !context_is_lost && executor_->Failure();  // a record of its own that the driver refuses
+  if (!is_own && !muted_) counters_.Add(metrics::Counter::executor_ends);
   if (is_own || muted_ || error_ != 0 || executor_->has_lied() || !current_.Is(executor_.get())) {
     (void)TakeTexts();
     return LoseExecutor(why);
@@ -52,12 +72,23 @@ void GpuSpace::NoteEnd(const Error& why, bool context_is_lost) {
         {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
   }
   const std::vector<LeftRecord> left = WhatIsLeft();
+  NoteWhatWasUnderWay(left);
   if (const auto error = WhyNotElsewhere(why, context_is_lost, left)) return LoseExecutor(*error);
   if (NowNs() - replaced_ns_ >= kOldNs) replaced_in_vain_ = 0;
   if (!context_is_lost || !left.empty()) ++replaced_in_vain_;  // else it is known to be another's doing
   replaced_ns_ = NowNs();
   BeginAgain(left);
   aside_.Post([this, last = current_.Leave(), why, again = left.size()] { GoOnElsewhere(last, why, again); });
+}
+
+void GpuSpace::NoteWhatWasUnderWay(std::span<const LeftRecord> left) {
+  bool any = executor_->has_unanswered();
+  for (const LeftRecord& record : left) {
+    if (!record.may_have_begun || record.operation->kind != Operation::Kind::kTask) continue;
+    ++static_cast<GpuOperation*>(record.operation)->ends;
+    any = true;
+  }
+  if (any && shares()) suspicion_.Note();
 }
 
 bool GpuSpace::TakeLastMarks() {
@@ -102,6 +133,12 @@ std::optional<Error> GpuSpace::WhyNotElsewhere(const Error& why, bool context_is
   if (torn && torn->by_kernel && context_is_lost)
     return Error{.code = why.code, .text = why.text + "; " + torn->why + ", so it may have been its own"};
   std::optional<std::string> reason = torn ? std::optional(torn->why) : WhyBound();
+  const auto ends_executors = [](const LeftRecord& record) {
+    return record.operation->kind == Operation::Kind::kTask &&
+           static_cast<const GpuOperation*>(record.operation)->ends >= kMostEnds;
+  };
+  if (!reason && std::ranges::any_of(left, ends_executors))
+    reason = fmt::format("a copy or fill of it was under way as each of {} executors ended", kMostEnds);
   if (!reason && replaced_in_vain_ >= kMostInVain && NowNs() - replaced_ns_ < kOldNs)
     reason = fmt::format("{} executors have ended one behind the other", kMostInVain);
   if (!reason) return std::nullopt;
@@ -145,9 +182,65 @@ Status GpuSpace::HandOver(ExecutorLink& executor, Takes takes) {
   if (takes == Takes::kNothing) return {};
   TUTTI_TRY(memory_->AttachTo(executor, takes == Takes::kAll));
   if (takes == Takes::kWhatStays) return {};
-  for (const auto& [limit, bytes] : set_limits_)
-    TUTTI_TRY(executor.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit}));
+  TUTTI_TRY(HandOverLimits(executor));
   return modules_.LoadInto(executor);
+}
+
+// A driver has rules of its own for when a limit may change, and another context has other memory left. Without some of
+// them kernels run as they did, if not as fast. One that shares asks a context of its own first: nothing runs there
+// yet.
+Status GpuSpace::HandOverLimits(ExecutorLink& executor) {
+  for (const auto& [limit, bytes] : set_limits_) {
+    const auto set = executor.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit});
+    if (set) continue;
+    const bool ends = executor.HasEnded() || executor.Failure();
+    const std::string what =
+        fmt::format("its context refuses the {} of {} that the program has set", NameOf(limit), bytes);
+    if (ends || shares() || !IsHintOrText(limit)) return Fail(set.error().code, what + ": " + set.error().text);
+    log::Info("A program goes on without a limit in another executor: {}: {}", what, set.error().text);
+  }
+  return {};
+}
+
+// On a thread that may wait. What a shared executor ends with, or refuses, is asked of one of its own.
+void GpuSpace::AcquireExecutor(Takes takes, const CurrentExecutor::Replacement&) {
+  Result<std::shared_ptr<ExecutorLink>> taken;
+  Status attached;
+  constexpr int kMostAttempts = 4;  // others may lose it meanwhile
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    taken = executors_->Take(
+        &held_->window, suspicion_.is_alone(), [this](const auto& executor) { current_.Expect(executor); },
+        gone_.get_token());
+    attached = !taken ? std::unexpected(taken.error()) : HandOver(**taken, takes);
+    if (attached || !taken || (*taken)->has_lied()) break;
+    if ((*taken)->Failure() && (*taken)->FailsForAll()) (*taken)->executor()->TakeNoMore();
+    NoteRefusal(**taken);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::unique_lock lock(mutex_);
+  if (lost_) return;  // meanwhile, and it with it
+  if (attached) {
+    executor_ = std::move(*taken);
+    dispatch_.Connect(executor_->exchange());
+    current_.Arrive();
+    pilot_->Look();
+  } else {
+    const char* const to_do =
+        takes == Takes::kAll ? "the program's executor has ended, and it cannot go on in another: " : "";
+    LoseExecutor({.code = attached.error().code, .text = to_do + attached.error().text});
+  }
+  UnlockAndRunDeferred(&lock);
+}
+
+// What it has was to be had in this one, too.
+void GpuSpace::NoteRefusal(const ExecutorLink& executor) {
+  if (executor.HasEnded() || executor.Failure()) counters_.Add(metrics::Counter::executor_ends);
+  std::lock_guard lock(mutex_);
+  if (!shares()) return;
+  if (executor.has_unanswered())
+    suspicion_.Note();
+  else if (!executor.HasEnded() && !executor.Failure())
+    suspicion_.StayAlone();
 }
 
 // On the thread for what waits.
@@ -164,6 +257,7 @@ void GpuSpace::GoOnElsewhere(const PlaceEnd& last, const Error& why, size_t agai
   const bool goes_on = executor_ != nullptr;
   UnlockAndRunDeferred(&lock);
   constexpr uint64_t kNsPerMs = 1'000'000;
+  if (goes_on) counters_.Add(metrics::Counter::recoveries);
   if (goes_on)
     log::Info("A program goes on in another executor after {} ms, with {} records given again: {}",
               (NowNs() - begin_ns) / kNsPerMs, again, why.text);

@@ -35,6 +35,7 @@ Result<GpuOperation*> GpuSpace::NewTask(uint64_t ticket, uint64_t argument_bytes
   auto* const task = static_cast<GpuOperation*>(operation);
   task->work = GpuOperation::Work::kNothing;
   task->computes = false;
+  task->ends = 0;
   return task;
 }
 
