@@ -18,7 +18,7 @@ constexpr uint32_t kMostParameters = 4096;  // of a kernel; its buffer has less 
 
 }  // namespace
 
-tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, std::span<const uint8_t> image) {
+tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, std::span<const uint8_t> image, bool is_fenced) {
   // The driver reads text to its end.
   std::vector<uint8_t> ended(image.begin(), image.end());
   ended.push_back(0);
@@ -33,7 +33,7 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, std::span<const ui
   error_log[kLogBytes - 1] = info_log[kLogBytes - 1] = '\0';
   if (const Status loaded = vendor_.Check(status, "cuModuleLoadDataEx"); !loaded)
     return Fail(status, error_log[0] != '\0' ? std::string(error_log) : loaded.error().text);
-  const Status entered = fenced() ? fence_->Enter(number, module.handle) : Status{};
+  const Status entered = is_fenced && fenced() ? fence_->Enter(number, module.handle) : Status{};
   const ImageFacts facts = FactsOf(image);
   auto info = entered ? Describe(module, facts) : std::unexpected(entered.error());
   if (!info) {

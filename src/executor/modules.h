@@ -28,8 +28,9 @@ class Modules {
     std::string log;
     uint64_t state = 0;  // ModuleState
   };
-  // An error's text is the log of the vendor's compiler, if it has written one.
-  Result<Loaded> Load(uint32_t number, std::span<const uint8_t> image);
+  // An error's text is the log of the vendor's compiler, if it has written one. `is_fenced`: it checks its own
+  // addresses, if modules of the place do.
+  Result<Loaded> Load(uint32_t number, std::span<const uint8_t> image, bool is_fenced = true);
   Status Unload(uint32_t number);
   Status UnloadAll();
   Result<uint32_t> BlocksPerSm(uint32_t number, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);

@@ -121,7 +121,8 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
       return executor_.context->SetLimit(exchange_, static_cast<cuda::CUlimit>(request.limit), request.bytes);
     case RequestKind::kLoadModule: {
       TUTTI_ASSIGN(const os::Mapping image, os::Mapping::Constant(given.get(), kMostImageBytes));
-      TUTTI_ASSIGN(Modules::Loaded loaded, modules_.Load(request.module, {image.data(), image.size()}));
+      TUTTI_ASSIGN(Modules::Loaded loaded,
+                   modules_.Load(request.module, {image.data(), image.size()}, (request.flags & kAsItIs) == 0));
       answer->text = std::move(loaded.log);
       answer->value = loaded.state;
       TUTTI_ASSIGN(*file, os::CreateMemoryOf("tutti-module-info", module::Serialize(loaded.info)));

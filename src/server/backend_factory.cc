@@ -63,7 +63,7 @@ Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bo
     if (shared) settings.client_host_bytes = settings.host_bytes / 2;
     if (shared) settings.isolation = isolation;
     std::shared_ptr<device::FenceStore> fences;
-    if (settings.isolation == device::gpu::Isolation::kShared && !trust) {
+    if (settings.isolation != device::gpu::Isolation::kProcess && !trust) {
       constexpr uint32_t kCompiler = 1;  // of the spawner's programs
       const auto code = device::CodeSettings::FromEnvironment();
       fences = std::make_shared<device::FenceStore>(

@@ -35,14 +35,16 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   line.AddOption("--policy", &policy, "how clients share the device")
       .Check(command_line::OneOf(
           std::vector<std::string>(std::begin(device::kPolicyNames), std::end(device::kPolicyNames))));
-  std::string isolation = "auto";
-  line.AddOption("--isolation", &isolation,
-                 "on a GPU, which clients share a context of its driver: process: none; shared: those of one user, "
-                 "whose kernels check their own addresses, and so are made from PTX; auto: process")
+  std::string isolation = "process";
+  line.AddOption(
+          "--isolation", &isolation,
+          "on a GPU, which clients share a context of its driver: process: none; shared: those of one user, "
+          "whose kernels check their own addresses, and so are made from PTX; auto: the same, but one that loads "
+          "other code moves to a context of its own")
       .Environment("TUTTI_ISOLATION")
       .Check(command_line::OneOf({"auto", "process", "shared"}));
   line.AddOption("--trust", &options.trust,
-                 "1: with --isolation shared kernels run as they are: a user's clients may read and write each "
+                 "1: with --isolation shared or auto kernels run as they are: a user's clients may read and write each "
                  "other's memory on the GPU, and end with each other's faults")
       .Environment("TUTTI_TRUST");
   line.AddOption("--active-thread-percentage", &options.active_thread_percentage, "of a private server's client")
@@ -60,6 +62,7 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   }
   options.policy = *device::ParsePolicy(policy);
   if (isolation == "shared") options.isolation = device::gpu::Isolation::kShared;
+  if (isolation == "auto") options.isolation = device::gpu::Isolation::kAuto;
   return options;
 }
 

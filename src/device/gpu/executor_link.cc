@@ -86,6 +86,8 @@ Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, 
     Kill();
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor " + why);
   };
+  if ((request.flags & executor::kAsItIs) != 0 && !is_alone_)
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "code that is not fenced, where others have places");
   std::lock_guard lock(asking_);
   if (ended_.load(std::memory_order_acquire)) return lost("has ended");
   const int fds[] = {file};

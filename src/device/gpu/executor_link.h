@@ -63,6 +63,10 @@ class ExecutorLink {
   // It has said or done what cannot be, and has been killed for that.
   bool has_lied() const { return has_lied_.load(std::memory_order_acquire); }
 
+  // Nobody else will have a place there: code that nothing keeps in its client's memory may run. Before others ask it.
+  void KeepAlone() { is_alone_ = true; }
+  bool is_alone() const { return is_alone_; }
+
   // The ring and the ledger: with the Space's lock.
   executor::Exchange* exchange() const { return reinterpret_cast<executor::Exchange*>(mapping_.data()); }
   // The last sequence number of a stream that is done, if it has been given `given`; nothing if that cannot be.
@@ -112,6 +116,7 @@ class ExecutorLink {
   os::StrangersFd socket_;  // shut down with ended_mutex_. It takes descriptors only while it is to be sent one.
   os::Fd in_the_way_;  // what the message carries that is left in it; asking_
   LetGo let_go_;
+  bool is_alone_ = false;
   const std::shared_ptr<const os::Fd> over_;
   const os::Fd bell_, wakes_;
   mutable std::mutex ended_mutex_;

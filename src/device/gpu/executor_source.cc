@@ -120,6 +120,7 @@ Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, bool 
                                                            const std::stop_token& stop) {
   auto opened = std::exchange(window->executor, nullptr);
   if (opened != nullptr && !opened->HasEnded()) {
+    if (window->group.empty()) opened->KeepAlone();
     expect(opened);
     standby_->Prepare();
     return opened;
@@ -134,6 +135,7 @@ Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, bool 
     } else {
       TUTTI_ASSIGN(const std::shared_ptr<ExecutorProcess> executor, standby_->Take(stop));
       TUTTI_ASSIGN(link, ExecutorLink::Enter(executor));
+      link->KeepAlone();
     }
     expect(link);
     here = OpenHere(*link, *window);

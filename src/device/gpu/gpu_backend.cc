@@ -73,10 +73,13 @@ class GpuBackend final : public Backend {
     TUTTI_TRY(executors_.Start(settings_.client_host_bytes));
     account_ = std::make_unique<MemoryAccount>(executors_.device().total_bytes);
     log::Info("The driver of the GPU is {}", settings_.vendor);
-    if (settings_.isolation == Isolation::kShared && fences_ == nullptr)
+    if (settings_.isolation != Isolation::kProcess && fences_ == nullptr)
       log::Info("Programs of a user share its contexts, and nothing keeps them from each other's memory there");
     if (settings_.isolation == Isolation::kShared && fences_ != nullptr)
       log::Info("Programs of a user share its contexts; their kernels are made from PTX, and check their addresses");
+    if (settings_.isolation == Isolation::kAuto && fences_ != nullptr)
+      log::Info(
+          "Programs of a user share its contexts, with kernels that check their addresses, until they load others");
     return {};
   }
 
@@ -90,6 +93,7 @@ class GpuBackend final : public Backend {
                              .host = &host_,
                              .host_bytes = settings_.client_host_bytes,
                              .fences = fences_.get(),
+                             .moves_out = settings_.isolation == Isolation::kAuto,
                              .place = std::move(place)},
                             &pilot_, &remains_);
   }

@@ -29,6 +29,8 @@ std::unexpected<Error> NoKernel(uint32_t module, uint32_t kernel) {
   return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} has no kernel {}", module, kernel));
 }
 
+uint32_t FlagsOf(bool as_it_is) { return as_it_is ? uint32_t{executor::kAsItIs} : 0; }
+
 size_t HashOf(const os::Mapping& bytes) {
   return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
@@ -55,21 +57,29 @@ size_t GpuModules::Fenced::bytes() const {
   return sum;
 }
 
-Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image, GpuMemory& memory) {
-  if (fences_ == nullptr) return executor_->WithOne([&] { return LoadNow(image, {}, memory); });
-  const auto fenced = fences_->Fence(image, capability_, cancelled_);
-  if (!fenced) {
-    const Error& error = fenced.error();
-    const bool lacks_ptx = error.code == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU;
-    const bool cannot = lacks_ptx || error.code == cuda::CUDA_ERROR_NOT_SUPPORTED;
-    return Fail(error.code, (lacks_ptx ? "programs that share a context of the GPU need PTX: " : "") + error.text +
-                                (cannot ? kRemedy : ""));
-  }
-  const std::string& ptx = (*fenced)->ptx;
+bool GpuModules::CannotBeFenced(const Error& error) {
+  return error.code == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU || error.code == cuda::CUDA_ERROR_NOT_SUPPORTED;
+}
+
+Result<GpuModules::FencedImage> GpuModules::Fence(std::span<const uint8_t> image) {
+  auto fenced = fences_->Fence(image, capability_, cancelled_);
+  if (fenced) return fenced;
+  const Error& error = fenced.error();
+  const bool lacks_ptx = error.code == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU;
+  return Fail(error.code, (lacks_ptx ? "programs that share a context of the GPU need PTX: " : "") + error.text +
+                              (CannotBeFenced(error) ? kRemedy : ""));
+}
+
+Result<Space::LoadedModule> GpuModules::Load(const compiler::FencedImage& image, GpuMemory& memory) {
   return executor_->WithOne([&] {
-    return LoadNow({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()},
-                   {.functions = (*fenced)->functions, .refused = (*fenced)->refused}, memory);
+    return LoadNow({reinterpret_cast<const uint8_t*>(image.ptx.data()), image.ptx.size()},
+                   {.functions = image.functions, .refused = image.refused}, memory);
   });
+}
+
+Result<Space::LoadedModule> GpuModules::LoadAsItIs(std::span<const uint8_t> image, GpuMemory& memory) {
+  return executor_->WithOne(
+      [&] { return LoadNow(image, {.as_it_is = fences_ != nullptr, .functions = {}, .refused = {}}, memory); });
 }
 
 Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory) {
@@ -81,7 +91,8 @@ Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, 
   }
   TUTTI_ASSIGN(os::Fd file, os::CreateMemoryOf("tutti-image", image));
   TUTTI_ASSIGN(CurrentExecutor::Reply reply,
-               executor_->Ask({.kind = RequestKind::kLoadModule, .module = number}, file.get()));
+               executor_->Ask({.kind = RequestKind::kLoadModule, .module = number, .flags = FlagsOf(fenced.as_it_is)},
+                              file.get()));
   HostHold held;
   bool has_room = true;
   size_t described_as = 0;
@@ -233,17 +244,20 @@ Status GpuModules::LoadInto(ExecutorLink& executor) {
   struct Loaded {
     std::shared_ptr<const Image> image;
     size_t described_as;
+    bool as_it_is;
   };
   std::map<uint32_t, Loaded> loaded;
   {
     std::lock_guard lock(mutex_);
     for (const auto* const modules : {&modules_, &unloading_})
-      for (const auto& [number, module] : *modules) loaded[number] = {module.image, module.described_as};
+      for (const auto& [number, module] : *modules)
+        loaded[number] = {module.image, module.described_as, module.fenced.as_it_is};
   }
   for (const auto& [number, module] : loaded) {
     if (module.image == nullptr) return Fail("an image of a module was not kept");
     TUTTI_ASSIGN(const ExecutorLink::Reply reply,
-                 executor.Ask({.kind = RequestKind::kLoadModule, .module = number}, module.image->file.get()));
+                 executor.Ask({.kind = RequestKind::kLoadModule, .module = number, .flags = FlagsOf(module.as_it_is)},
+                              module.image->file.get()));
     TUTTI_ASSIGN(const os::Mapping bytes, os::Mapping::Constant(reply.file.get(), executor::kMostModuleInfoBytes));
     if (HashOf(bytes) != module.described_as) return Fail("a module has other addresses than before");
   }

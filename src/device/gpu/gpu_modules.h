@@ -36,8 +36,16 @@ class GpuModules {
   // left out. Sorts them.
   static Status CheckMemory(std::vector<module::MemoryRange>& memory);
 
-  // Its variables are counted in `memory`; that they are no more is told to it by whoever unloads or forgets it.
-  Result<Space::LoadedModule> Load(std::span<const uint8_t> image, GpuMemory& memory);
+  // The image as it may run beside others' code, for those who have fences. May take seconds. Fails with the remedy
+  // where that cannot be.
+  using FencedImage = std::shared_ptr<const compiler::FencedImage>;
+  Result<FencedImage> Fence(std::span<const uint8_t> image);
+  // Of Fence: what the code is, no failure to do it.
+  static bool CannotBeFenced(const Error& error);
+  // Variables are counted in `memory`; that they are no more is told to it by whoever unloads or forgets the module.
+  Result<Space::LoadedModule> Load(const compiler::FencedImage& image, GpuMemory& memory);
+  // Nothing of it is fenced. For those who have fences: where they are alone (ExecutorLink::is_alone).
+  Result<Space::LoadedModule> LoadAsItIs(std::span<const uint8_t> image, GpuMemory& memory);
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel);
   Result<uint32_t> BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
   struct Unloaded {
@@ -80,6 +88,7 @@ class GpuModules {
   };
   // What a fence has said of a module's functions.
   struct Fenced {
+    bool as_it_is = false;  // nothing: others have fenced modules
     std::vector<std::string> functions;  // by guest::FenceFault::function
     std::map<std::string, std::string> refused;  // of those that may not run, and why
     size_t bytes() const;

@@ -13,6 +13,7 @@ namespace tutti::device::gpu {
 enum class Isolation : uint8_t {
   kProcess,  // none: hardware keeps their addresses apart
   kShared,  // those of one group (Limits::sharers)
+  kAuto,  // the same, until one of them loads code that cannot be fenced: it moves to an executor of its own
 };
 
 struct GpuSettings {

@@ -68,6 +68,7 @@ GpuSpace::GpuSpace(ExecutorSource* executors, std::shared_ptr<Held> held, Sink* 
       held_(std::move(held)),
       current_(sink),
       modules_(&current_, &held_->host, accounts.fences, CapabilityOf(executors->device())),
+      moves_out_(accounts.moves_out),
       engine_(this, sink, &GpuOperation::Make, MostBacklog(accounts.host_bytes), &held_->host),
       lent_(NoStreams()) {}
 
@@ -197,11 +198,6 @@ Status GpuSpace::BeginBody(uint32_t, uint64_t, uint32_t) { return tutti::Fail(kN
 Status GpuSpace::EndConditional(uint32_t, uint64_t, bool) { return tutti::Fail(kNoConditions); }
 
 // --- modules
-
-Result<Space::LoadedModule> GpuSpace::LoadModule(uint32_t device, std::span<const uint8_t> image) {
-  if (device != 0) return tutti::Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
-  return modules_.Load(image, *memory_);
-}
 
 Result<PreparedKernel> GpuSpace::Prepare(uint32_t module, uint32_t kernel, const uint32_t*) {
   return modules_.Prepare(module, kernel);

@@ -44,6 +44,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
     MemoryAccount* host = nullptr;
     uint64_t host_bytes = 0;  // of which a client may have so many
     FenceStore* fences = nullptr;  // null: kernels are not fenced
+    bool moves_out = false;  // for code that cannot be: to an executor of its own
     std::shared_ptr<const void> place;  // given back with the Space
   };
   // Its executor comes later. What it is given outlives it.
@@ -187,6 +188,9 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void PrepareToLeave();
   void MoveOver();
   void StayForNow();
+  // To an executor of its own, and waits until it is there. Not on its own thread.
+  Status MoveOut();
+  bool IsAlone();
   std::optional<std::string> WhyBound() const;
   void Replace();
   void Recover();
@@ -208,6 +212,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   std::map<int32_t, uint64_t> counted_limits_;
   std::map<int32_t, uint64_t> set_limits_;  // that the executor has; in CurrentExecutor::WithOne
   GpuModules modules_;
+  const bool moves_out_;
 
   std::mutex mutex_;
   StreamEngine engine_;
@@ -231,6 +236,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   std::shared_ptr<ExecutorLink> next_;  // that is ready
   uint64_t leave_at_ns_ = 0;  // kNo: not before; kDrains: not after
   uint32_t refused_moves_ = 0;  // since one has succeeded
+  bool wants_out_ = false;  // of an executor that it shares
   bool muted_ = false;
   std::stop_source gone_;
 

@@ -24,9 +24,10 @@ void GpuSpace::LookWhetherToLeave() {
   const uint64_t now_ns = NowNs();
   switch (leaving_) {
     case Leaving::kNo:
-      if (!executor_->executor()->is_to_be_left() || now_ns < leave_at_ns_ || muted_ || error_ != 0) return;
+      if (!executor_->executor()->is_to_be_left() && (!wants_out_ || executor_->is_alone())) return;
+      if (now_ns < leave_at_ns_ || muted_ || error_ != 0) return;
       if (const auto bound = WhyBound()) {
-        log::Info("A program stays in an executor that is to end: {}", *bound);
+        log::Info("A program stays in an executor that it is to leave: {}", *bound);
         leave_at_ns_ = now_ns + kBoundPauseNs;
         return;
       }
@@ -96,9 +97,9 @@ void GpuSpace::MoveOver() {
     dispatch_.Connect(executor_->exchange());
     current_.Arrive();
     counters_.Add(metrics::Counter::moves);
-    log::Info("A program has left an executor that is to end for another one");
+    log::Info("A program has left its executor for another one{}", executor_->is_alone() ? ", of its own" : "");
   } else {
-    log::Info("A program stays in an executor that is to end: {}", bound ? *bound : attached.error().text);
+    log::Info("A program stays in an executor that it is to leave: {}", bound ? *bound : attached.error().text);
     StayForNow();
     if (bound)
       leave_at_ns_ = NowNs() + kBoundPauseNs;

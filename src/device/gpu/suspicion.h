@@ -20,7 +20,7 @@ class Suspicion {
     ++times_;
     StayAlone();
   }
-  // One that it would share does not give it what it has, though it is sound. Thread-safe.
+  // It is to have something that those that it would share do not give it. Thread-safe.
   void StayAlone() { alone_.store(true, std::memory_order_relaxed); }
   // It has nothing any more that it had in executors.
   void BeginAnew() { alone_.store(times_ >= kMost, std::memory_order_relaxed); }

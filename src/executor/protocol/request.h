@@ -58,6 +58,7 @@ enum RequestFlags : uint32_t {
   kHandOut = 1u << 2,  // kMapSlab, with kShareable: the answer comes with it, if the driver exports it
   // kOpenWindow: kernels of the place check their addresses: its modules are fenced (executor/fence.h)
   kFenced = 1u << 3,
+  kAsItIs = 1u << 4,  // kLoadModule, in such a place: its code is not fenced. Nobody else has a place there.
 };
 
 // What kernels may leave in the context by a module's code, and another context does not have (Answer::value).

@@ -16,6 +16,7 @@
 #include "device/cts/client.h"
 #include "device/cts/images.h"
 #include "device/gpu/gpu_backend.h"
+#include "device/gpu/testing/fences.h"
 #include "device/gpu/testing/stop_process.h"
 
 namespace tutti::device::gpu {
@@ -36,6 +37,7 @@ class GpuFixture : public testing::Test {
     uint32_t most_shared = 8;
     const char* plan = nullptr;  // by which the driver fails (tests/gpu/vendor_fault/plan.h)
     size_t most_programs = 60;
+    bool fenced = false;
   };
   void Start(const Options& options) {
     setenv("TUTTI_CPU_MEMORY", "64M", 1);
@@ -47,8 +49,8 @@ class GpuFixture : public testing::Test {
                                .isolation = options.isolation,
                                .most_shared = options.most_shared,
                                .most_programs = options.most_programs};
-    spawner_ = os::Spawner::Start({settings.ProgramOf()}).value();
-    auto backend = CreateGpuBackend(settings, spawner_);
+    spawner_ = os::Spawner::Start({settings.ProgramOf(), CompilerOfTests()}).value();
+    auto backend = CreateGpuBackend(settings, spawner_, options.fenced ? FencesOf(spawner_) : nullptr);
     ASSERT_TRUE(backend) << backend.error().text;
     backend_ = std::move(*backend);
   }
@@ -65,7 +67,13 @@ class GpuFixture : public testing::Test {
   std::vector<pid_t> Executors() const {
     const std::string spawner = std::to_string(spawner_->pid());
     std::ifstream file("/proc/" + spawner + "/task/" + spawner + "/children");
-    return {std::istream_iterator<pid_t>(file), {}};
+    std::vector<pid_t> children{std::istream_iterator<pid_t>(file), {}};
+    std::erase_if(children, [](pid_t child) {
+      std::string name;
+      std::getline(std::ifstream("/proc/" + std::to_string(child) + "/comm"), name);
+      return !name.starts_with("tutti-executor");
+    });
+    return children;
   }
   template <typename Condition>
   static bool Becomes(Condition condition) {
