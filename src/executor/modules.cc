@@ -18,9 +18,9 @@ constexpr uint32_t kMostParameters = 4096;  // of a kernel; its buffer has less 
 
 }  // namespace
 
-tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, std::span<const uint8_t> image, bool is_fenced) {
+tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image, bool is_fenced) {
   // The driver reads text to its end.
-  std::vector<uint8_t> ended(image.begin(), image.end());
+  std::vector<uint8_t> ended(image.code.begin(), image.code.end());
   ended.push_back(0);
   char error_log[kLogBytes] = {}, info_log[kLogBytes] = {};
   const auto as_word = [](size_t value) { return reinterpret_cast<void*>(value); };
@@ -34,7 +34,7 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, std::span<const ui
   if (const Status loaded = vendor_.Check(status, "cuModuleLoadDataEx"); !loaded)
     return Fail(status, error_log[0] != '\0' ? std::string(error_log) : loaded.error().text);
   const Status entered = is_fenced && fenced() ? fence_->Enter(number, module.handle) : Status{};
-  const ImageFacts facts = FactsOf(image);
+  const ImageFacts facts = FactsOf(image.text);
   auto info = entered ? Describe(module, facts) : std::unexpected(entered.error());
   if (!info) {
     if (fenced()) fence_->Leave(number);

@@ -30,7 +30,11 @@ class Modules {
   };
   // An error's text is the log of the vendor's compiler, if it has written one. `is_fenced`: it checks its own
   // addresses, if modules of the place do.
-  Result<Loaded> Load(uint32_t number, std::span<const uint8_t> image, bool is_fenced = true);
+  struct Image {
+    std::span<const uint8_t> text;  // of which facts are read
+    std::span<const uint8_t> code;  // that the driver loads: the same, or what it has made of it
+  };
+  Result<Loaded> Load(uint32_t number, const Image& image, bool is_fenced);
   Status Unload(uint32_t number);
   Status UnloadAll();
   Result<uint32_t> BlocksPerSm(uint32_t number, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);

@@ -1,11 +1,13 @@
 #include "executor/place.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <thread>
 #include <utility>
 
+#include "executor/link.h"
 #include "os/thread.h"
 
 namespace tutti::executor {
@@ -17,12 +19,18 @@ uint8_t BitsOf(bool writable) {
   return static_cast<uint8_t>(guest::kFenceReadable | (writable ? guest::kFenceWritable : 0));
 }
 
+Modules::Image PartsOf(std::span<const uint8_t> image, uint64_t text_bytes) {
+  if (text_bytes == 0 || text_bytes > image.size()) return {.text = image, .code = image};
+  return {.text = image.first(text_bytes), .code = image.subspan(text_bytes)};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Place>> Place::Create(const Executor& executor, os::Message message) {
   TUTTI_ASSIGN(const Request request, ParseRequest(message.bytes));
   if (request.kind != RequestKind::kEnter || message.fds.size() != kPlaceFiles)
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "a client that does not come with its files");
+  if ((request.flags & kCompiles) != 0) prctl(PR_SET_NAME, "tutti-jit");  // the main thread's, so the process's
   const int exchange = message.fds[static_cast<size_t>(PlaceFile::kExchange)].get();
   TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::Shared(exchange, sizeof(Exchange)));
   return std::unique_ptr<Place>(new Place(executor, std::move(message.fds), std::move(mapping)));
@@ -122,7 +130,8 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
     case RequestKind::kLoadModule: {
       TUTTI_ASSIGN(const os::Mapping image, os::Mapping::Constant(given.get(), kMostImageBytes));
       TUTTI_ASSIGN(Modules::Loaded loaded,
-                   modules_.Load(request.module, {image.data(), image.size()}, (request.flags & kAsItIs) == 0));
+                   modules_.Load(request.module, PartsOf({image.data(), image.size()}, request.bytes),
+                                 (request.flags & kAsItIs) == 0));
       answer->text = std::move(loaded.log);
       answer->value = loaded.state;
       TUTTI_ASSIGN(*file, os::CreateMemoryOf("tutti-module-info", module::Serialize(loaded.info)));
@@ -132,6 +141,12 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
     case RequestKind::kOccupancy: {
       TUTTI_ASSIGN(answer->value, modules_.BlocksPerSm(request.module, request.kernel, request.block_threads,
                                                        request.dynamic_shared_bytes));
+      return {};
+    }
+    case RequestKind::kCompile: {
+      TUTTI_ASSIGN(const os::Mapping text, os::Mapping::Constant(given.get(), kMostImageBytes));
+      TUTTI_ASSIGN(const std::vector<uint8_t> code, Link(*executor_.vendor, {text.data(), text.size()}));
+      TUTTI_ASSIGN(*file, os::CreateMemoryOf("tutti-code", code));
       return {};
     }
     case RequestKind::kEnter: break;

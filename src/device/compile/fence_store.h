@@ -24,6 +24,8 @@ class FenceStore {
   FenceStore(const CodeSettings& settings, std::shared_ptr<CompilerHost> host)
       : settings_(settings), pool_(settings, std::move(host)) {}
 
+  const CodeSettings& settings() const { return settings_; }
+
   // Of PTX text or of a fatbin with PTX. May take seconds, but returns soon after `cancelled` becomes true. Fails with
   // a CUresult, and the compiler's log as text; with NO_BINARY_FOR_GPU where there is no PTX.
   Result<std::shared_ptr<const compiler::FencedImage>> Fence(std::span<const uint8_t> image, uint32_t capability,

@@ -43,7 +43,7 @@ bool TakeText(executor::TextRing* ring, uint64_t* taken, std::string* text) {
 
 }  // namespace
 
-Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Enter(std::shared_ptr<ExecutorProcess> executor) {
+Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Enter(std::shared_ptr<ExecutorProcess> executor, uint32_t flags) {
   TUTTI_ASSIGN(auto sockets, os::SocketPair());
   os::RefuseDescriptors(sockets.first.get());
   TUTTI_ASSIGN(const os::Fd file, os::CreateMemory("tutti-exchange", sizeof(executor::Exchange)));
@@ -55,7 +55,7 @@ Result<std::unique_ptr<ExecutorLink>> ExecutorLink::Enter(std::shared_ptr<Execut
   os::Fd over(ends[0]);
   const os::Fd held(ends[1]);
   const int files[executor::kPlaceFiles] = {sockets.second.get(), file.get(), bell.get(), held.get()};
-  TUTTI_TRY(executor->Enter(files));
+  TUTTI_TRY(executor->Enter(files, flags));
   return std::unique_ptr<ExecutorLink>(
       new ExecutorLink(std::move(executor), {.socket = os::StrangersFd(std::move(sockets.first)),
                                              .over = std::move(over),

@@ -31,8 +31,8 @@ class ExecutorLink {
   static constexpr uint64_t kFiles = 4;  // that this process has open for each, besides those of its executor
   static constexpr int kStartTimeoutMs = ExecutorProcess::kStartTimeoutMs;
 
-  // Fails if the executor takes no clients (any more).
-  static Result<std::unique_ptr<ExecutorLink>> Enter(std::shared_ptr<ExecutorProcess> executor);
+  // Fails if the executor takes no clients (any more). `flags`: of kEnter.
+  static Result<std::unique_ptr<ExecutorLink>> Enter(std::shared_ptr<ExecutorProcess> executor, uint32_t flags = 0);
   // Does not wait for its end.
   ~ExecutorLink();
   ExecutorLink(const ExecutorLink&) = delete;

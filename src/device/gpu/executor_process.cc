@@ -93,11 +93,12 @@ Status ExecutorProcess::AwaitHello() {
   return PutRight(&device_);
 }
 
-Status ExecutorProcess::Enter(std::span<const int> files) {
+Status ExecutorProcess::Enter(std::span<const int> files, uint32_t flags) {
   std::lock_guard lock(mutex_);
   if (!lifeline_ || !takes_clients_) return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the executor is to end");
-  TUTTI_ASSIGN(const bool sent,
-               os::TrySend(control_.get(), executor::Serialize({.kind = executor::RequestKind::kEnter}), files));
+  TUTTI_ASSIGN(
+      const bool sent,
+      os::TrySend(control_.get(), executor::Serialize({.kind = executor::RequestKind::kEnter, .flags = flags}), files));
   if (!sent) return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the executor does not take its clients");
   ++clients_;
   return {};

@@ -40,7 +40,7 @@ class ExecutorProcess {
   std::shared_ptr<const os::Fd> process() const { return process_; }
 
   // A client comes, with what its place is to have (executor::PlaceFile). Does not wait. Fails if it takes none.
-  Status Enter(std::span<const int> files);
+  Status Enter(std::span<const int> files, uint32_t flags);
   // A client that came has gone; the last one's going is the end.
   void Leave();
   // It takes no more clients: one that has gone is in the way of others.

@@ -12,6 +12,7 @@
 #include "device/common/check_policy.h"
 #include "device/gpu/executor_source.h"
 #include "device/gpu/gpu_space.h"
+#include "device/gpu/jit.h"
 #include "device/gpu/pilot.h"
 #include "device/gpu/remains.h"
 #include "device/gpu/shared_slab.h"
@@ -67,11 +68,14 @@ class GpuBackend final : public Backend {
         settings_(settings),
         fences_(std::move(fences)),
         host_(settings.host_bytes),
-        executors_(settings, std::move(spawner)) {}
+        spawner_(std::move(spawner)),
+        executors_(settings, spawner_) {}
 
   Status Start() {
     TUTTI_TRY(executors_.Start(settings_.client_host_bytes));
     account_ = std::make_unique<MemoryAccount>(executors_.device().total_bytes);
+    if (fences_ != nullptr)
+      jit_ = std::make_unique<Jit>(fences_->settings(), settings_.vendor, executors_.device(), spawner_);
     log::Info("The driver of the GPU is {}", settings_.vendor);
     if (settings_.isolation != Isolation::kProcess && fences_ == nullptr)
       log::Info("Programs of a user share its contexts, and nothing keeps them from each other's memory there");
@@ -93,13 +97,14 @@ class GpuBackend final : public Backend {
                              .host = &host_,
                              .host_bytes = settings_.client_host_bytes,
                              .fences = fences_.get(),
+                             .jit = jit_.get(),
                              .moves_out = settings_.isolation == Isolation::kAuto,
                              .place = std::move(place)},
                             &pilot_, &remains_);
   }
   size_t most_spaces() const override { return settings_.most_programs; }
   Files files(uint64_t limit) const override {
-    constexpr uint64_t kStarting = 2 * kFilesOfEach;  // the standby, with its own ends as it starts
+    constexpr uint64_t kStarting = (2 + 2 * Jit::kMost) * kFilesOfEach;  // with their own ends as they start
     return {.own = kStarting + DescriptorPlace::MostOfAll(limit), .per_space = kFilesOfEach};
   }
 
@@ -118,7 +123,9 @@ class GpuBackend final : public Backend {
   MemoryAccount host_;
   std::unique_ptr<MemoryAccount> account_;
   Pilot pilot_;
+  const std::shared_ptr<os::Spawner> spawner_;
   ExecutorSource executors_;
+  std::unique_ptr<Jit> jit_;  // with fences
   Remains remains_;
 };
 

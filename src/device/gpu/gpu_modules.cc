@@ -71,9 +71,14 @@ Result<GpuModules::FencedImage> GpuModules::Fence(std::span<const uint8_t> image
 }
 
 Result<Space::LoadedModule> GpuModules::Load(const compiler::FencedImage& image, GpuMemory& memory) {
+  std::vector<uint8_t> parts(image.ptx.begin(), image.ptx.end());
+  {
+    TUTTI_ASSIGN(const auto code, jit_->Compile(image.ptx, cancelled_));
+    parts.insert(parts.end(), code->begin(), code->end());
+  }
   return executor_->WithOne([&] {
-    return LoadNow({reinterpret_cast<const uint8_t*>(image.ptx.data()), image.ptx.size()},
-                   {.functions = image.functions, .refused = image.refused}, memory);
+    return LoadNow(parts, {.text_bytes = image.ptx.size(), .functions = image.functions, .refused = image.refused},
+                   memory);
   });
 }
 
@@ -90,9 +95,11 @@ Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, 
     number = ++last_module_;
   }
   TUTTI_ASSIGN(os::Fd file, os::CreateMemoryOf("tutti-image", image));
-  TUTTI_ASSIGN(CurrentExecutor::Reply reply,
-               executor_->Ask({.kind = RequestKind::kLoadModule, .module = number, .flags = FlagsOf(fenced.as_it_is)},
-                              file.get()));
+  TUTTI_ASSIGN(CurrentExecutor::Reply reply, executor_->Ask({.kind = RequestKind::kLoadModule,
+                                                             .bytes = fenced.text_bytes,
+                                                             .module = number,
+                                                             .flags = FlagsOf(fenced.as_it_is)},
+                                                            file.get()));
   HostHold held;
   bool has_room = true;
   size_t described_as = 0;
@@ -245,19 +252,22 @@ Status GpuModules::LoadInto(ExecutorLink& executor) {
     std::shared_ptr<const Image> image;
     size_t described_as;
     bool as_it_is;
+    uint64_t text_bytes;
   };
   std::map<uint32_t, Loaded> loaded;
   {
     std::lock_guard lock(mutex_);
     for (const auto* const modules : {&modules_, &unloading_})
       for (const auto& [number, module] : *modules)
-        loaded[number] = {module.image, module.described_as, module.fenced.as_it_is};
+        loaded[number] = {module.image, module.described_as, module.fenced.as_it_is, module.fenced.text_bytes};
   }
   for (const auto& [number, module] : loaded) {
     if (module.image == nullptr) return Fail("an image of a module was not kept");
-    TUTTI_ASSIGN(const ExecutorLink::Reply reply,
-                 executor.Ask({.kind = RequestKind::kLoadModule, .module = number, .flags = FlagsOf(module.as_it_is)},
-                              module.image->file.get()));
+    TUTTI_ASSIGN(const ExecutorLink::Reply reply, executor.Ask({.kind = RequestKind::kLoadModule,
+                                                                .bytes = module.text_bytes,
+                                                                .module = number,
+                                                                .flags = FlagsOf(module.as_it_is)},
+                                                               module.image->file.get()));
     TUTTI_ASSIGN(const os::Mapping bytes, os::Mapping::Constant(reply.file.get(), executor::kMostModuleInfoBytes));
     if (HashOf(bytes) != module.described_as) return Fail("a module has other addresses than before");
   }

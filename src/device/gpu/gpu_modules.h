@@ -20,6 +20,7 @@
 #include "device/device.h"
 #include "device/gpu/current_executor.h"
 #include "device/gpu/gpu_memory.h"
+#include "device/gpu/jit.h"
 #include "device/host_share.h"
 #include "guest/gpu/fenced_ptx.h"
 
@@ -28,9 +29,9 @@ namespace tutti::device::gpu {
 class GpuModules {
  public:
   // Descriptions are memory of the host's, which `host` counts. `fences`: modules are loaded fenced, for a device of
-  // that capability (90 for 9.0); null: as they are.
-  GpuModules(CurrentExecutor* executor, HostShare* host, FenceStore* fences, uint32_t capability)
-      : executor_(executor), host_(host), fences_(fences), capability_(capability) {}
+  // that capability (90 for 9.0), and then compiled by `jit`; null: as they are.
+  GpuModules(CurrentExecutor* executor, HostShare* host, FenceStore* fences, Jit* jit, uint32_t capability)
+      : executor_(executor), host_(host), fences_(fences), jit_(jit), capability_(capability) {}
 
   // What an executor says of a module's variables: no two may lie at one address. Those of no bytes are nowhere, and
   // left out. Sorts them.
@@ -89,6 +90,7 @@ class GpuModules {
   // What a fence has said of a module's functions.
   struct Fenced {
     bool as_it_is = false;  // nothing: others have fenced modules
+    uint64_t text_bytes = 0;  // of the image, before its machine code; 0: it has none
     std::vector<std::string> functions;  // by guest::FenceFault::function
     std::map<std::string, std::string> refused;  // of those that may not run, and why
     size_t bytes() const;
@@ -118,6 +120,7 @@ class GpuModules {
   HostShare* const host_;
   std::atomic<uint64_t> image_bytes_{0};  // that are kept
   FenceStore* const fences_;
+  Jit* const jit_;
   const uint32_t capability_;
   Cancelled cancelled_{false};
   mutable std::mutex mutex_;

@@ -44,6 +44,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
     MemoryAccount* host = nullptr;
     uint64_t host_bytes = 0;  // of which a client may have so many
     FenceStore* fences = nullptr;  // null: kernels are not fenced
+    Jit* jit = nullptr;  // with fences
     bool moves_out = false;  // for code that cannot be: to an executor of its own
     std::shared_ptr<const void> place;  // given back with the Space
   };
@@ -173,7 +174,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   // The executor has ended, or `context_is_lost`: of a process that fails for all that have a place there. The client
   // goes on with another one, if that is right, else the executor is lost.
   void NoteEnd(const Error& why, bool context_is_lost);
-  void NoteWhatWasUnderWay(std::span<const LeftRecord> left);
+  void NoteWhatWasUnderWay(std::span<const LeftRecord> left, bool context_is_lost);
   bool shares() const { return !held_->window.group.empty() && !suspicion_.is_alone(); }
   // False: what the executor says cannot be.
   bool TakeLastMarks();

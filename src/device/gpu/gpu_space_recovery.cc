@@ -72,7 +72,7 @@ void GpuSpace::NoteEnd(const Error& why, bool context_is_lost) {
         {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
   }
   const std::vector<LeftRecord> left = WhatIsLeft();
-  NoteWhatWasUnderWay(left);
+  NoteWhatWasUnderWay(left, context_is_lost);
   if (const auto error = WhyNotElsewhere(why, context_is_lost, left)) return LoseExecutor(*error);
   if (NowNs() - replaced_ns_ >= kOldNs) replaced_in_vain_ = 0;
   if (!context_is_lost || !left.empty()) ++replaced_in_vain_;  // else it is known to be another's doing
@@ -81,8 +81,9 @@ void GpuSpace::NoteEnd(const Error& why, bool context_is_lost) {
   aside_.Post([this, last = current_.Leave(), why, again = left.size()] { GoOnElsewhere(last, why, again); });
 }
 
-void GpuSpace::NoteWhatWasUnderWay(std::span<const LeftRecord> left) {
-  bool any = executor_->has_unanswered();
+// A request ends its driver, or is answered; a context is lost by what runs in it.
+void GpuSpace::NoteWhatWasUnderWay(std::span<const LeftRecord> left, bool context_is_lost) {
+  bool any = !context_is_lost && executor_->has_unanswered();
   for (const LeftRecord& record : left) {
     if (!record.may_have_begun || record.operation->kind != Operation::Kind::kTask) continue;
     ++static_cast<GpuOperation*>(record.operation)->ends;
@@ -237,7 +238,7 @@ void GpuSpace::NoteRefusal(const ExecutorLink& executor) {
   if (executor.HasEnded() || executor.Failure()) counters_.Add(metrics::Counter::executor_ends);
   std::lock_guard lock(mutex_);
   if (!shares()) return;
-  if (executor.has_unanswered())
+  if (executor.has_unanswered() && !executor.FailsForAll())
     suspicion_.Note();
   else if (!executor.HasEnded() && !executor.Failure())
     suspicion_.StayAlone();

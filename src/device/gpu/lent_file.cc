@@ -30,6 +30,7 @@ bool IsOfTheDriver(int file) {
 bool IsAnswer(executor::RequestKind kind, int file) {
   switch (kind) {
     case executor::RequestKind::kLoadModule: return os::IsMemory(file, executor::kMostModuleInfoBytes);
+    case executor::RequestKind::kCompile: return os::IsMemory(file, executor::kMostCodeBytes);
     case executor::RequestKind::kMapSlab:
     case executor::RequestKind::kExportSlab: return os::IsMemory(file, ~0ull) || IsOfTheDriver(file);
     default: return false;

@@ -45,11 +45,13 @@ enum class RequestKind : uint32_t {
   kSetAccess = 13,  // of what kMapMemory has mapped
   kEnter = 14,  // on the control socket, without an answer; fds: PlaceFile
   kFindAddresses = 15,  // where the driver has room for so many in a row; nothing is reserved
+  kCompile = 16,  // fd: PTX; fd of the answer: machine code, which kLoadModule may load here or elsewhere
 };
 
 // Whether an answer to it comes with a file. No other message of an executor does.
 constexpr bool IsAnsweredWithFile(RequestKind kind) {
-  return kind == RequestKind::kLoadModule || kind == RequestKind::kMapSlab || kind == RequestKind::kExportSlab;
+  return kind == RequestKind::kLoadModule || kind == RequestKind::kMapSlab || kind == RequestKind::kExportSlab ||
+         kind == RequestKind::kCompile;
 }
 
 enum RequestFlags : uint32_t {
@@ -59,6 +61,7 @@ enum RequestFlags : uint32_t {
   // kOpenWindow: kernels of the place check their addresses: its modules are fenced (executor/fence.h)
   kFenced = 1u << 3,
   kAsItIs = 1u << 4,  // kLoadModule, in such a place: its code is not fenced. Nobody else has a place there.
+  kCompiles = 1u << 5,  // kEnter: the executor will be asked for nothing but kCompile
 };
 
 // What kernels may leave in the context by a module's code, and another context does not have (Answer::value).
@@ -73,7 +76,9 @@ enum ModuleState : uint64_t {
 struct Request {
   RequestKind kind{};
   uint64_t address = 0;  // of memory; kOpenWindow, kFindAddresses: a wish
-  uint64_t bytes = 0;  // of it; kOpenWindow: of the device part, with reserved addresses; kSetLimit: the limit
+  // Of it; kOpenWindow: of the device part, with reserved addresses; kSetLimit: the limit; kLoadModule: of the PTX
+  // behind which its machine code lies in the file; 0: all of it is the image.
+  uint64_t bytes = 0;
   uint64_t host_bytes = 0;  // kOpenWindow
   uint32_t module = 0;  // kLoadModule, kUnloadModule, kOccupancy: the server's number
   uint32_t kernel = 0;  // kOccupancy
@@ -107,5 +112,6 @@ Result<Hello> ParseHello(std::span<const uint8_t> bytes);
 inline constexpr size_t kMostTextBytes = 32 << 10;
 inline constexpr size_t kMostAnswerBytes = kMostTextBytes + 64;
 inline constexpr uint64_t kMostModuleInfoBytes = 16u << 20;
+inline constexpr uint64_t kMostCodeBytes = 256u << 20;  // of kCompile
 
 }  // namespace tutti::executor
