@@ -57,6 +57,7 @@ void Compare(uint64_t seed) {
   if (seed % 4 == 3) target.target = HostTarget::Named("x86-64-v3");
   target.check_addresses = seed % 5 != 0;
   target.optimize = seed % 3 == 0 ? 0 : 2;
+  target.lane_after_lane = seed % 2 == 0;
   auto warps = BuildWarps(ir, target);
   ASSERT_TRUE(warps) << warps.error().text;
   for (const uint32_t number : {0u, 37u, 0xfffffff0u}) {

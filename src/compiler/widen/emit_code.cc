@@ -10,6 +10,8 @@
 #include "compiler/widen/arithmetic/elementwise.h"
 #include "compiler/widen/control/calls.h"
 #include "compiler/widen/emit/function_emitter.h"
+#include "compiler/widen/lanes/lane_calls.h"
+#include "compiler/widen/lanes/lane_functions.h"
 #include "compiler/widen/memory/atomics.h"
 #include "compiler/widen/memory/matrix_load.h"
 #include "compiler/widen/memory/memory.h"
@@ -93,6 +95,7 @@ void FunctionEmitter::EmitCall(const llvm::CallInst& call) {
   if (IsElementwiseIntrinsic(call)) return EmitElementwise(*this, call);
   const llvm::Function* callee = call.getCalledFunction();
   if (callee == nullptr) return Unsupported(call, "its target is not a function");
+  if (IsLaneFunction(*callee)) return EmitLaneCall(*this, call);
   if (callee->isIntrinsic()) {
     if (llvm::isa<llvm::DbgInfoIntrinsic, llvm::AssumeInst, llvm::LifetimeIntrinsic>(call) ||
         callee->getIntrinsicID() == llvm::Intrinsic::donothing ||

@@ -15,6 +15,7 @@
 #include "compiler/widen/emit/function_emitter.h"
 #include "compiler/widen/emit/kernel_descriptor.h"
 #include "compiler/widen/emit/module_state.h"
+#include "compiler/widen/lanes/lane_functions.h"
 #include "compiler/widen/memory/interleaved_locals.h"
 
 namespace tutti::compiler {
@@ -107,6 +108,11 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
   for (llvm::Function* scalar : scalars) TUTTI_TRY(SeparateLanes(*scalar, state));
   state.frame_bytes = FrameBytes(scalars, state.stack_bytes);  // taking turns may have moved variables there
 
+  std::vector<llvm::Function*> lane_functions;
+  for (llvm::Function* scalar : scalars) {
+    for (llvm::Function* made : OutlineLaneRegions(*scalar, state)) lane_functions.push_back(made);
+  }
+
   TUTTI_TRY(CheckLocalMemory(state));
 
   llvm::Function* kernel = nullptr;
@@ -126,6 +132,7 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
   if (llvm::NamedMDNode* table = module.getNamedMetadata("tutti.functions")) table->eraseFromParent();
   for (llvm::Function* scalar : scalars) scalar->dropAllReferences();
   for (llvm::Function* scalar : scalars) scalar->eraseFromParent();
+  for (llvm::Function* made : lane_functions) made->eraseFromParent();
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
     if (function.isDeclaration() && function.use_empty()) function.eraseFromParent();
   }

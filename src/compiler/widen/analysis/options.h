@@ -14,6 +14,8 @@ struct WidenOptions {
   bool check_addresses = true;
   // the bytes between two words of a warp's access may be read, too: the address check checks the whole range
   bool whole_pieces = true;
+  // each loop that may run lane after lane does, whatever it costs (lanes/lane_regions.h); for tests
+  bool lane_after_lane = false;
 };
 
 }  // namespace tutti::compiler

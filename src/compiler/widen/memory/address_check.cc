@@ -34,7 +34,7 @@ namespace runtime = guest_runtime;
 
 // The alloca that `pointer` is derived from, and whether [pointer, pointer + bytes) is proved to be inside it, and
 // aligned.
-const llvm::AllocaInst* FindAlloca(FunctionEmitter& emitter, const llvm::Instruction& access,
+const llvm::AllocaInst* FindAlloca(FunctionEmitter& emitter, PathFacts& facts, const llvm::Instruction& access,
                                    const llvm::Value* pointer, uint64_t bytes, unsigned align_log2, bool& inside) {
   const llvm::DataLayout& layout = emitter.module().module.getDataLayout();
   llvm::APInt offset(64, 0);
@@ -56,8 +56,8 @@ const llvm::AllocaInst* FindAlloca(FunctionEmitter& emitter, const llvm::Instruc
   const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(base);
   if (alloca == nullptr) return nullptr;
   const uint64_t size = alloca->getAllocationSize(layout)->getFixedValue();
-  inside = bytes <= size && emitter.facts().BitsAt(pointer, access).countMinTrailingZeros() >= align_log2 &&
-           emitter.facts().GreatestDistance(*pointer, *alloca) <= size - bytes;
+  inside = bytes <= size && facts.BitsAt(pointer, access).countMinTrailingZeros() >= align_log2 &&
+           facts.GreatestDistance(*pointer, *alloca) <= size - bytes;
   return alloca;
 }
 
@@ -85,14 +85,14 @@ llvm::SmallVector<Bounds, 4> LaneBounds(const Shape& shape, unsigned align_log2)
 
 // Proved by known bits of the shared offset, and by its range in loops: thread indices are below the block's extents,
 // and below what branches on the way compared them with.
-bool IsInShared(FunctionEmitter& emitter, const llvm::Instruction& access, const llvm::Value* pointer, uint64_t bytes,
-                unsigned align_log2) {
+bool IsInShared(FunctionEmitter& emitter, PathFacts& facts, const llvm::Instruction& access, const llvm::Value* pointer,
+                uint64_t bytes, unsigned align_log2) {
   const auto* cast = llvm::dyn_cast<llvm::Operator>(pointer);
   if (cast == nullptr || cast->getOpcode() != llvm::Instruction::IntToPtr) return false;
-  const llvm::KnownBits known = emitter.facts().BitsAt(cast->getOperand(0), access);
+  const llvm::KnownBits known = facts.BitsAt(cast->getOperand(0), access);
   const uint64_t size = emitter.module().static_shared_bytes;
   return bytes <= size && known.countMinTrailingZeros() >= align_log2 &&
-         emitter.facts().IsAtMost(cast->getOperand(0), size - bytes, access);
+         facts.IsAtMost(cast->getOperand(0), size - bytes, access);
 }
 
 // Strips a constant offset from `pointer`.
@@ -144,12 +144,17 @@ bool IsInConstants(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_
 
 Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer,
                 uint64_t bytes) {
+  return RegionOf(emitter, emitter.facts(), instruction, pointer, bytes);
+}
+
+Region RegionOf(FunctionEmitter& emitter, PathFacts& facts, const llvm::Instruction& instruction,
+                const llvm::Value* pointer, uint64_t bytes) {
   Region region;
   const unsigned align_log2 = AccessAlignLog2(instruction);
   switch (pointer->getType()->getPointerAddressSpace()) {
     case 0: {
       bool inside = false;
-      if (FindAlloca(emitter, instruction, pointer, bytes, align_log2, inside) != nullptr) {
+      if (FindAlloca(emitter, facts, instruction, pointer, bytes, align_log2, inside) != nullptr) {
         region.spaces = region.likely = runtime::kLocal;
         region.is_safe = inside;
       } else {
@@ -162,7 +167,7 @@ Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, 
     case 3:
       region.spaces = region.likely = runtime::kShared;
       region.base = emitter.abi().shared_base();
-      region.is_safe = IsInShared(emitter, instruction, pointer, bytes, align_log2);
+      region.is_safe = IsInShared(emitter, facts, instruction, pointer, bytes, align_log2);
       break;
     case 4:
       if (emitter.module().constant_bytes != 0) region.likely = runtime::kConstants;
@@ -272,6 +277,19 @@ llvm::Value* AddressCheck::Contains(llvm::Value* address, uint64_t bytes, unsign
                                RotatedLimit(bytes, align_log2));
 }
 
+llvm::Value* AddressCheck::ElementsFrom(llvm::Value* base, uint64_t bytes, uint64_t scale_log2) {
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  llvm::Value* distance = builder.CreateSub(base, Likely().start);
+  llvm::Value* limit = Limit(bytes);
+  llvm::Value* holds = builder.CreateICmpULT(distance, limit);
+  const uint64_t odd = (uint64_t{1} << align_log2_) - 1;
+  if (odd != 0)
+    holds = builder.CreateAnd(holds, builder.CreateICmpEQ(builder.CreateAnd(distance, odd), builder.getInt64(0)));
+  llvm::Value* last =
+      builder.CreateLShr(builder.CreateSub(builder.CreateSub(limit, builder.getInt64(1)), distance), scale_log2);
+  return builder.CreateSelect(holds, builder.CreateAdd(last, builder.getInt64(1)), builder.getInt64(0));
+}
+
 llvm::Value* AddressCheck::SpanHolds(unsigned most_runs) {
   if (is_off()) return nullptr;
   Span* span = emitter_.spans().Of(instruction_);
@@ -321,27 +339,32 @@ llvm::Value* AddressCheck::SpanHoldsForActive() {
 
 void AddressCheck::RequireScalar(llvm::Value* address, uint64_t bytes) {
   if (is_off()) return;
-  emitter_.Unless(Covers(address, bytes, align_log2_), [&] { CheckScalar(address, bytes); });
+  emitter_.Unless(Covers(address, bytes, align_log2_), [&] { CheckScalar(emitter_.FirstLane(), address, bytes); });
+}
+
+void AddressCheck::RequireOfLane(llvm::Value* holds, llvm::Value* lane, llvm::Value* address, uint64_t bytes) {
+  if (!is_off()) emitter_.Unless(holds, [&] { CheckScalar(lane, address, bytes); });
 }
 
 void AddressCheck::RequireScalars(llvm::ArrayRef<llvm::Value*> addresses, uint64_t bytes) {
   if (is_off()) return;
   if (llvm::Value* holds = SpanHolds()) {
     emitter_.Unless(holds, [&] {
-      for (llvm::Value* address : addresses) CheckScalar(address, bytes);
+      llvm::Value* lane = emitter_.FirstLane();
+      for (llvm::Value* address : addresses) CheckScalar(lane, address, bytes);
     });
   } else {
     for (llvm::Value* address : addresses) RequireScalar(address, bytes);
   }
 }
 
-void AddressCheck::CheckScalar(llvm::Value* address, uint64_t bytes) {
+void AddressCheck::CheckScalar(llvm::Value* lane, llvm::Value* address, uint64_t bytes) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   ModuleState& module = emitter_.module();
   llvm::Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
   builder.CreateCall(
       module.Runtime("tutti_check", builder.getVoidTy(), {builder.getPtrTy(), i64, i32, i32, i32, i32, i32}),
-      {emitter_.abi().warp(), address, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.FirstLane(),
+      {emitter_.abi().warp(), address, builder.getInt32(static_cast<uint32_t>(bytes)), lane,
        emitter_.Location(instruction_), builder.getInt32(what()),
        builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
 }

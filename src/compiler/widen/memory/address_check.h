@@ -18,6 +18,7 @@
 namespace tutti::compiler {
 
 class FunctionEmitter;
+class PathFacts;
 
 // The memory that an access may touch.
 struct Region {
@@ -30,6 +31,9 @@ struct Region {
 // For the access that `instruction` makes to `bytes` through `pointer`.
 Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer,
                 uint64_t bytes);
+// The same, where the instruction is of another function than the emitter's: `facts` are that function's.
+Region RegionOf(FunctionEmitter& emitter, PathFacts& facts, const llvm::Instruction& instruction,
+                const llvm::Value* pointer, uint64_t bytes);
 
 // Restricts `region` for an access that writes.
 void OnlyWritable(Region& region);
@@ -51,6 +55,9 @@ class AddressCheck {
   llvm::Value* Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2);
   // The same where `is_off`, too: of more than the active lanes access, which may lie outside.
   llvm::Value* Contains(llvm::Value* address, uint64_t bytes, unsigned align_log2);
+  // i64: how many elements of `bytes`, 2^scale_log2 apart, lie in the likely memory from `base` on, all aligned; 0 if
+  // `base` is not in it. The scale is at least the alignment.
+  llvm::Value* ElementsFrom(llvm::Value* base, uint64_t bytes, uint64_t scale_log2);
   // i1: everything that the accesses of this access's span reach is in the likely memory, whichever lanes make them.
   // Null if the addresses are not in runs, or in more than `most_runs`. Call it only on the path of all lanes.
   llvm::Value* SpanHolds(unsigned most_runs = 32);
@@ -58,6 +65,8 @@ class AddressCheck {
   llvm::Value* SpanHoldsForActive();
   // Continues only if the `bytes` at this scalar address are legal.
   void RequireScalar(llvm::Value* address, uint64_t bytes);
+  // The same for one lane (i32), unless `holds`.
+  void RequireOfLane(llvm::Value* holds, llvm::Value* lane, llvm::Value* address, uint64_t bytes);
   // The same for the runs' addresses of an access that has a span.
   void RequireScalars(llvm::ArrayRef<llvm::Value*> addresses, uint64_t bytes);
   // The same for the addresses of the active lanes.
@@ -74,7 +83,7 @@ class AddressCheck {
   llvm::Value* Limit(uint64_t bytes);
   llvm::Value* RotatedLimit(uint64_t bytes, unsigned align_log2);
   llvm::Value* Rotated(llvm::Value* difference, unsigned align_log2);
-  void CheckScalar(llvm::Value* address, uint64_t bytes);
+  void CheckScalar(llvm::Value* lane, llvm::Value* address, uint64_t bytes);
   void CheckLanes(llvm::Value* outside, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses);
 
   FunctionEmitter& emitter_;

@@ -62,7 +62,7 @@ struct Offset {
   }
 };
 
-struct Access {
+struct LocalAccess {
   llvm::Instruction* instruction;
   Offset offset;
 };
@@ -79,12 +79,12 @@ class Array {
   // Finds all accesses. False if it must stay as it is.
   bool IsInterleavable() {
     if (!Follow(alloca_, Offset()) || accesses_.empty()) return false;
-    for (const Access& access : accesses_) {
+    for (const LocalAccess& access : accesses_) {
       const uint64_t bytes = ElementBytes(TypeOf(access));
       if (bytes > 8) return false;
       distance_ = distance_ == 0 ? bytes : std::min(distance_, bytes);
     }
-    return std::ranges::all_of(accesses_, [&](const Access& access) {
+    return std::ranges::all_of(accesses_, [&](const LocalAccess& access) {
       const uint64_t bytes = ElementBytes(TypeOf(access));
       // In pieces of bytes and halves it would cost more than it saves.
       return bytes == distance_ ||
@@ -99,13 +99,13 @@ class Array {
         ir.CreateAlloca(llvm::ArrayType::get(ir.getInt8Ty(), bytes * kLanes), nullptr, alloca_.getName());
     all->setAlignment(std::max(alloca_.getAlign(), llvm::Align(64)));
     MakeInterleaved(*all, distance_);
-    for (const Access& access : accesses_) Replace(access, *all);
+    for (const LocalAccess& access : accesses_) Replace(access, *all);
     while (!pointers_.empty()) pointers_.pop_back_val()->eraseFromParent();
     alloca_.eraseFromParent();
   }
 
  private:
-  static llvm::Type* TypeOf(const Access& access) { return llvm::getLoadStoreType(access.instruction); }
+  static llvm::Type* TypeOf(const LocalAccess& access) { return llvm::getLoadStoreType(access.instruction); }
   uint64_t ElementBytes(llvm::Type* type) const { return layout_.getTypeStoreSize(type->getScalarType()); }
 
   bool Follow(llvm::Instruction& pointer, const Offset& offset) {
@@ -148,7 +148,7 @@ class Array {
     return ir.CreateGEP(ir.getInt8Ty(), &all, ir.CreateMul(piece, ir.getInt64(kLanes)));
   }
 
-  void Replace(const Access& access, llvm::AllocaInst& all) const {
+  void Replace(const LocalAccess& access, llvm::AllocaInst& all) const {
     llvm::IRBuilder<> ir(access.instruction);
     Value* offset = access.offset.Make(ir);
     llvm::Type* type = TypeOf(access);
@@ -205,7 +205,7 @@ class Array {
   llvm::AllocaInst& alloca_;
   const llvm::DataLayout& layout_;
   uint64_t distance_ = 0;  // of two lanes' copies of an element: its bytes
-  std::vector<Access> accesses_;
+  std::vector<LocalAccess> accesses_;
   llvm::SmallVector<llvm::Instruction*, 16> pointers_;  // derived from it, each after what it is derived from
 };
 

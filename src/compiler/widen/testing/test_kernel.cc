@@ -39,6 +39,7 @@ Status WidenAndOptimize(llvm::Module& module, const TestTarget& target, llvm::Ta
   for (int i = 0; i < 3; ++i) options.block[i] = target.block[i];
   options.avx512 = target.target.level == VectorLevel::kAvx512;
   options.check_addresses = options.whole_pieces = target.check_addresses;
+  options.lane_after_lane = target.lane_after_lane;
   TUTTI_TRY(VerifyModule(module, "the test"));
   TUTTI_TRY(Widen(module, options));
   TUTTI_TRY(VerifyModule(module, "widening"));

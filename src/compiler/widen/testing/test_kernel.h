@@ -22,6 +22,7 @@ struct TestTarget {
   uint32_t block[3] = {0, 0, 0};
   bool check_addresses = true;
   uint32_t optimize = 2;
+  bool lane_after_lane = false;  // WidenOptions
 };
 
 // A kernel of this body, with what it may call declared. Parameters: %p0, %p1, %p2 (i64) and %n (i32), of 28 bytes.

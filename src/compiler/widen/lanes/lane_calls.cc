@@ -1,0 +1,270 @@
+// The lane's code is a copy of the scalar function inside a loop over the active lanes:
+//
+//     arrays of arguments = vectors
+//     for each active lane: arguments = arrays[lane]; the function's blocks; arrays of results[lane] = results
+//     vectors = arrays of results
+//
+// In place, so that what does not depend on the lane moves out of the loops, limits of address checks among them.
+#include "compiler/widen/lanes/lane_calls.h"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "compiler/widen/analysis/path_facts.h"
+#include "compiler/widen/analysis/span.h"
+#include "compiler/widen/emit/function_emitter.h"
+#include "compiler/widen/memory/address_check.h"
+
+namespace tutti::compiler {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Instruction;
+using llvm::Value;
+
+constexpr unsigned kMostDepth = 6;  // of sums
+constexpr uint64_t kMostScale = 12;  // of an index
+
+// A vector of which a loop over lanes reads or writes one element after the other.
+class LaneElements {
+ public:
+  LaneElements(FunctionEmitter& emitter, llvm::Type* type)
+      : emitter_(emitter), builder_(emitter.builder()), type_(type), stored_(Stored(type)) {
+    array_ = emitter.LaneArray(stored_);
+  }
+
+  void Fill(Value* vector) {
+    builder_.CreateStore(stored_ == type_ ? vector : builder_.CreateZExt(vector, Values::Wide(stored_)), array_);
+  }
+  void Clear() { builder_.CreateStore(llvm::Constant::getNullValue(Values::Wide(stored_)), array_); }
+  Value* Read(Value* lane) {
+    return Narrowed(builder_.CreateLoad(stored_, emitter_.LaneElement(array_, stored_, lane)), type_);
+  }
+  void Write(Value* lane, Value* value) {
+    builder_.CreateStore(stored_ == type_ ? value : builder_.CreateZExt(value, stored_),
+                         emitter_.LaneElement(array_, stored_, lane));
+  }
+  Value* Whole() { return Narrowed(builder_.CreateLoad(Values::Wide(stored_), array_), Values::Wide(type_)); }
+
+ private:
+  // Predicates are bytes in memory.
+  static llvm::Type* Stored(llvm::Type* type) {
+    return type->isIntegerTy(1) ? llvm::Type::getInt8Ty(type->getContext()) : type;
+  }
+  Value* Narrowed(Value* value, llvm::Type* type) {
+    return stored_ == type_ ? value : builder_.CreateTrunc(value, type);
+  }
+
+  FunctionEmitter& emitter_;
+  llvm::IRBuilder<>& builder_;
+  llvm::Type *type_, *stored_;
+  llvm::AllocaInst* array_;
+};
+
+class LaneCall {
+ public:
+  LaneCall(FunctionEmitter& emitter, const llvm::CallInst& call)
+      : emitter_(emitter),
+        builder_(emitter.builder()),
+        call_(call),
+        function_(*call.getCalledFunction()),
+        facts_(function_),
+        spans_(function_, emitter.module().module.getDataLayout()) {}
+
+  void Emit() {
+    llvm::SmallVector<std::pair<Value*, std::unique_ptr<LaneElements>>, 8> arguments;
+    for (const Value* argument : call_.args()) {
+      if (emitter_.shape(argument).is_uniform()) {
+        arguments.emplace_back(emitter_.values().Uniform(argument), nullptr);
+        continue;
+      }
+      auto elements = std::make_unique<LaneElements>(emitter_, Values::Scalar(argument->getType()));
+      elements->Fill(emitter_.values().Vector(argument));
+      arguments.emplace_back(nullptr, std::move(elements));
+    }
+    llvm::SmallVector<std::unique_ptr<LaneElements>, 8> results;
+    for (unsigned i = 0; i < result_count(); ++i) {
+      results.push_back(std::make_unique<LaneElements>(emitter_, Values::Component(call_.getType(), i)));
+      results.back()->Clear();
+    }
+    emitter_.module().wide_operations += 4 * (arguments.size() + results.size());
+
+    emitter_.ForEachLane(emitter_.mask_bits(), [&](Value* lane) {
+      lane_ = lane;
+      for (unsigned i = 0; i < arguments.size(); ++i) {
+        Value* value = arguments[i].first != nullptr ? arguments[i].first : arguments[i].second->Read(lane);
+        llvm::Type* type = function_.getArg(i)->getType();
+        made_[function_.getArg(i)] = type->isPointerTy() ? builder_.CreateIntToPtr(value, type) : value;
+      }
+      Copy();
+      for (unsigned i = 0; i < results.size(); ++i) results[i]->Write(lane, builder_.CreateExtractValue(returned_, i));
+    });
+
+    llvm::SmallVector<Value*, 8> vectors;
+    for (const auto& result : results) vectors.push_back(result->Whole());
+    if (!vectors.empty()) emitter_.Define(call_, vectors);
+  }
+
+ private:
+  unsigned result_count() const { return call_.getType()->isVoidTy() ? 0 : call_.getType()->getStructNumElements(); }
+
+  // Emits the function's blocks and continues where it returns.
+  void Copy() {
+    llvm::Function* wide = builder_.GetInsertBlock()->getParent();
+    const auto make = [&](const llvm::Twine& name) { return BasicBlock::Create(wide->getContext(), name, wide); };
+    const llvm::ReversePostOrderTraversal<llvm::Function*> blocks(&function_);
+    for (BasicBlock* block : blocks) starts_[block] = make(block->getName());
+    BasicBlock* done = make("");
+    builder_.CreateBr(starts_[&function_.getEntryBlock()]);
+    for (BasicBlock* block : blocks) {
+      builder_.SetInsertPoint(starts_[block]);
+      for (const Instruction& instruction : *block) {
+        if (llvm::isa<llvm::ReturnInst>(instruction)) {
+          if (result_count() != 0) returned_ = Made(instruction.getOperand(0));
+          builder_.CreateBr(done);
+        } else {
+          CopyInstruction(instruction);
+        }
+      }
+      ends_[block] = builder_.GetInsertBlock();
+    }
+    for (const auto& [phi, copy] : phis_) {
+      for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i)
+        copy->addIncoming(Made(phi->getIncomingValue(i)), ends_[phi->getIncomingBlock(i)]);
+    }
+    builder_.SetInsertPoint(done);
+  }
+
+  Value* Made(Value* value) const {
+    Value* made = made_.lookup(value);
+    return made != nullptr ? made : value;  // a constant
+  }
+
+  void CopyInstruction(const Instruction& instruction) {
+    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) {
+      llvm::PHINode* copy = builder_.CreatePHI(phi->getType(), phi->getNumIncomingValues());
+      phis_.emplace_back(phi, copy);
+      made_[phi] = copy;
+      return;
+    }
+    if (llvm::isa<llvm::AssumeInst>(instruction)) return;
+    if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction)) return CopyAccess(instruction);
+    Instruction* copy = instruction.clone();
+    copy->dropUnknownNonDebugMetadata();
+    for (llvm::Use& operand : copy->operands()) {
+      auto* block = llvm::dyn_cast<BasicBlock>(operand.get());
+      operand.set(block != nullptr ? starts_.lookup(block) : Made(operand.get()));
+    }
+    builder_.Insert(copy);
+    made_[&instruction] = copy;
+  }
+
+  Value* AddressAt(const Value* pointer, const Region& region, int64_t distance) {
+    Value* address = builder_.CreatePtrToInt(Made(const_cast<Value*>(pointer)), builder_.getInt64Ty());
+    address = builder_.CreateAdd(address, llvm::ConstantInt::getSigned(address->getType(), distance));
+    return region.base != nullptr ? builder_.CreateAdd(address, region.base) : address;
+  }
+
+  void CopyAccess(const Instruction& instruction) {
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+    const Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
+    llvm::Type* type = llvm::getLoadStoreType(const_cast<Instruction*>(&instruction));
+    const uint64_t bytes = emitter_.module().module.getDataLayout().getTypeStoreSize(type);
+    Region region = RegionOf(emitter_, facts_, instruction, pointer, bytes);
+    if (store != nullptr) OnlyWritable(region);
+    AddressCheck check(emitter_, region, instruction);
+    Value* address = AddressAt(pointer, region, 0);
+    if (!check.is_off()) check.RequireOfLane(Holds(check, instruction, region, address, bytes), lane_, address, bytes);
+    Value* at = builder_.CreateIntToPtr(address, builder_.getPtrTy());
+    if (store != nullptr) {
+      builder_.CreateAlignedStore(Made(const_cast<Value*>(store->getValueOperand())), at, llvm::Align(1));
+      return;
+    }
+    llvm::LoadInst* load = builder_.CreateAlignedLoad(type, at, llvm::Align(1));
+    if (region.spaces == guest_runtime::kParams)
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder_.getContext(), {}));
+    made_[&instruction] = load;
+  }
+
+  // The same for all lanes.
+  bool IsUniform(const Value* value, unsigned depth = 0) const {
+    if (const auto* argument = llvm::dyn_cast<llvm::Argument>(value))
+      return emitter_.shape(call_.getArgOperand(argument->getArgNo())).is_uniform();
+    const auto* instruction = llvm::dyn_cast<Instruction>(value);
+    if (instruction == nullptr) return true;
+    return depth < kMostDepth && !llvm::isa<llvm::PHINode>(instruction) && !instruction->mayReadOrWriteMemory() &&
+           llvm::all_of(
+               instruction->operands(), [&](const llvm::Use& operand) { return IsUniform(operand, depth + 1); });
+  }
+
+  // An address of a table's element: what is the same for all lanes, plus an index times 2^scale.
+  struct Element {
+    llvm::SmallVector<const Value*, 4> bases;
+    const Value* index = nullptr;
+    uint64_t scale_log2 = 0;
+  };
+  bool AddTerm(const Value* value, Element& element) const {
+    if (IsUniform(value)) {
+      element.bases.push_back(value);
+      return true;
+    }
+    const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value);
+    if (operation != nullptr && operation->getOpcode() == Instruction::Add)
+      return AddTerm(operation->getOperand(0), element) && AddTerm(operation->getOperand(1), element);
+    if (element.index != nullptr) return false;
+    element.index = value;
+    if (operation == nullptr || operation->getOpcode() != Instruction::Shl) return true;
+    const auto* by = llvm::dyn_cast<llvm::ConstantInt>(operation->getOperand(1));
+    if (by == nullptr || by->getZExtValue() > kMostScale) return true;
+    element.index = operation->getOperand(0);
+    element.scale_log2 = by->getZExtValue();
+    return true;
+  }
+
+  // i1: the element is where it most likely is; null if the address is of no table. The bound of the index is known
+  // before the lanes' loop, so that the address itself is only needed by the access.
+  Value* HoldsByIndex(AddressCheck& check, const Instruction& instruction, const Region& region, uint64_t bytes) {
+    const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(llvm::getLoadStorePointerOperand(&instruction));
+    Element element;
+    if (cast == nullptr || !cast->getOperand(0)->getType()->isIntegerTy(64) || !AddTerm(cast->getOperand(0), element) ||
+        element.index == nullptr || element.bases.empty() || element.scale_log2 < AccessAlignLog2(instruction))
+      return nullptr;
+    Value* base = region.base != nullptr ? region.base : builder_.getInt64(0);
+    for (const Value* term : element.bases) base = builder_.CreateAdd(base, Made(const_cast<Value*>(term)));
+    return builder_.CreateICmpULT(Made(const_cast<Value*>(element.index)),
+                                  check.ElementsFrom(base, bytes, element.scale_log2));
+  }
+
+  // i1: the access, or all that its span reaches, is where it most likely is.
+  Value* Holds(AddressCheck& check, const Instruction& instruction, const Region& region, Value* address,
+               uint64_t bytes) {
+    Span* span = spans_.Of(instruction);
+    if (span == nullptr || span->accesses == 1 || (span->writes && region.likely == guest_runtime::kConstants)) {
+      Value* holds = HoldsByIndex(check, instruction, region, bytes);
+      return holds != nullptr ? holds : check.Covers(address, bytes, AccessAlignLog2(instruction));
+    }
+    if (span->holds == nullptr)
+      span->holds = check.Covers(AddressAt(span->base, region, span->low),
+                                 static_cast<uint64_t>(span->high - span->low), span->align_log2);
+    return span->holds;
+  }
+
+  FunctionEmitter& emitter_;
+  llvm::IRBuilder<>& builder_;
+  const llvm::CallInst& call_;
+  llvm::Function& function_;
+  PathFacts facts_;
+  Spans spans_;
+  Value* lane_ = nullptr;  // i32
+  Value* returned_ = nullptr;
+  llvm::DenseMap<const Value*, Value*> made_;
+  llvm::DenseMap<const BasicBlock*, BasicBlock*> starts_, ends_;
+  llvm::SmallVector<std::pair<const llvm::PHINode*, llvm::PHINode*>, 8> phis_;
+};
+
+}  // namespace
+
+void EmitLaneCall(FunctionEmitter& emitter, const llvm::CallInst& call) { LaneCall(emitter, call).Emit(); }
+
+}  // namespace tutti::compiler

@@ -1,0 +1,214 @@
+// What runs lane after lane, what does not, and that nothing else changes by it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <optional>
+
+#include "compiler/widen/testing/test_kernel.h"
+
+namespace tutti::compiler {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr uint32_t kRows = 64;
+constexpr const char* kMaskedGather = "@llvm.masked.gather";
+const TestTarget kWidest{.target = HostTarget::Named("x86-64-v4"), .block = {kRows, 1, 1}};
+
+// Row t of a sparse matrix: from p0[t] to p0[t + 1], the sum of p2[p1[i]] goes to p2[n + t]. `load` is how p2 is read.
+std::string Rows(const std::string& load) {
+  return KernelText(R"(
+  %t = zext i32 %tx to i64
+  %t4 = shl i64 %t, 2
+  %sa = add i64 %p0, %t4
+  %sp = inttoptr i64 %sa to ptr addrspace(1)
+  %start = load i32, ptr addrspace(1) %sp
+  %ea = add i64 %sa, 4
+  %ep = inttoptr i64 %ea to ptr addrspace(1)
+  %end = load i32, ptr addrspace(1) %ep
+  %some = icmp ult i32 %start, %end
+  br i1 %some, label %row, label %done
+row:
+  %i = phi i32 [ %start, %0 ], [ %next, %row ]
+  %sum = phi i32 [ 0, %0 ], [ %more, %row ]
+  %iw = zext i32 %i to i64
+  %i4 = shl i64 %iw, 2
+  %ca = add i64 %p1, %i4
+  %cp = inttoptr i64 %ca to ptr addrspace(1)
+  %column = load i32, ptr addrspace(1) %cp, !tutti.loc !{i32 77, i32 0, i32 0}
+  %cw = zext i32 %column to i64
+  %c4 = shl i64 %cw, 2
+  %xa = add i64 %p2, %c4
+  %xp = inttoptr i64 %xa to ptr addrspace(1)
+  %x = )" + load + R"( !tutti.loc !{i32 88, i32 0, i32 0}
+  %more = add i32 %sum, %x
+  %next = add i32 %i, 1
+  %again = icmp ult i32 %next, %end
+  br i1 %again, label %row, label %done
+done:
+  %all = phi i32 [ 0, %0 ], [ %more, %row ]
+  %nw = zext i32 %n to i64
+  %yi = add i64 %nw, %t
+  %y4 = shl i64 %yi, 2
+  %ya = add i64 %p2, %y4
+  %yp = inttoptr i64 %ya to ptr addrspace(1)
+  store i32 %all, ptr addrspace(1) %yp
+  ret void
+)");
+}
+constexpr const char* kLoad = "load i32, ptr addrspace(1) %xp,";
+
+// One window with starts, columns, and what is summed.
+class LaneCalls : public ::testing::Test {
+ protected:
+  LaneCalls() {
+    for (uint32_t t = 0; t < kRows; ++t) word(t + 1) = word(t) + t * 7 % 12;
+    for (uint32_t i = 0; i < kColumns; ++i) word(kStarts + i) = i * 37 % kWords;
+    for (uint32_t i = 0; i < kWords; ++i) word(kStarts + kColumns + i) = i * i;
+  }
+  static constexpr uint32_t kStarts = 128, kColumns = 1024, kWords = 512;
+  static constexpr uint32_t kAll = kStarts + kColumns + kWords + kRows;
+
+  uint32_t& word(uint32_t i) { return words_[i]; }
+  uint64_t address(uint32_t i) { return reinterpret_cast<uint64_t>(&words_[i]); }
+  uint32_t row_of(uint32_t i) const {
+    uint32_t t = 0;
+    while (words_[t + 1] <= i) ++t;
+    return t;
+  }
+  uint32_t Sum(uint32_t t) const {
+    uint32_t sum = 0;
+    for (uint32_t i = words_[t]; i < words_[t + 1]; ++i) sum += words_[kStarts + kColumns + words_[kStarts + i]];
+    return sum;
+  }
+  uint32_t Result(uint32_t t) const { return words_[kStarts + kColumns + kWords + t]; }
+
+  std::optional<GuestFault> Run(const std::string& ir, const TestTarget& target, uint32_t threads = kRows) {
+    auto kernel = BuildWarps(ir, target);
+    EXPECT_TRUE(kernel) << kernel.error().text;
+    if (!kernel) return std::nullopt;
+    GridLaunch launch{.block = {threads, 1, 1}};
+    launch.window_base = address(0);
+    launch.window_bytes = 4 * kAll;
+    launch.Param(address(0)).Param(address(kStarts)).Param(address(kStarts + kColumns)).Param(kWords);
+    return RunGrid(kernel->descriptor(), launch).fault;
+  }
+
+ private:
+  std::vector<uint32_t> words_ = std::vector<uint32_t>(kAll + 64);
+};
+
+std::string Text(const std::string& ir) {
+  const auto text = WidenText(ir, kWidest);
+  EXPECT_TRUE(text) << text.error().text;
+  return text ? *text : "";
+}
+
+TEST_F(LaneCalls, RowsOfDifferentLengthsAreReadLaneAfterLane) {
+  EXPECT_THAT(Text(Rows(kLoad)), Not(HasSubstr(kMaskedGather)));
+  for (const char* cpu : {"", "x86-64-v3"}) {
+    TestTarget target = kWidest;
+    target.target = *cpu != 0 ? HostTarget::Named(cpu) : HostTarget::Detect();
+    for (const uint32_t threads : {kRows, 45u}) {
+      target.block[0] = threads;
+      EXPECT_FALSE(Run(Rows(kLoad), target, threads));
+      for (uint32_t t = 0; t < threads; ++t) EXPECT_EQ(Result(t), Sum(t)) << t;
+    }
+  }
+}
+
+TEST_F(LaneCalls, WhatOthersMayWaitForStaysSideBySide) {
+  for (const char* load :
+       {"load volatile i32, ptr addrspace(1) %xp,", "load atomic i32, ptr addrspace(1) %xp monotonic, align 4,",
+        "atomicrmw add ptr addrspace(1) %xp, i32 0 monotonic,"}) {
+    EXPECT_THAT(Text(Rows(load)), HasSubstr(kMaskedGather)) << load;
+  }
+}
+
+// The same fault as of lanes side by side: the first access of the first lane that is outside.
+TEST_F(LaneCalls, AFaultNamesItsThreadAndLine) {
+  TestTarget target = kWidest;
+  target.target = HostTarget::Detect();
+  constexpr uint32_t kEntry = 200;
+  word(kStarts + kEntry) = 0x01000000;
+  const auto of_value = Run(Rows(kLoad), target);
+  ASSERT_TRUE(of_value);
+  EXPECT_EQ(of_value->thread, row_of(kEntry));
+  EXPECT_EQ(of_value->ptx_line, 88u);
+  EXPECT_EQ(of_value->address, address(kStarts + kColumns) + 4ull * 0x01000000);
+
+  word(kStarts + kEntry) = 0;
+  word(10) = 0x02000000;  // row 9 has no end, row 10 begins outside
+  const auto of_column = Run(Rows(kLoad), target);
+  ASSERT_TRUE(of_column);
+  EXPECT_EQ(of_column->thread, 9u);
+  EXPECT_EQ(of_column->address, address(0) + 4 * kAll);
+}
+
+// p0[t] is the first index at which p1 has no less than p2[t]: where to look next is what the last look found.
+TEST_F(LaneCalls, ASearchStaysSideBySide) {
+  EXPECT_THAT(Text(KernelText(R"(
+  %t = zext i32 %tx to i64
+  %t4 = shl i64 %t, 2
+  %ka = add i64 %p2, %t4
+  %kp = inttoptr i64 %ka to ptr addrspace(1)
+  %key = load i32, ptr addrspace(1) %kp
+  br label %look
+look:
+  %low = phi i32 [ 0, %0 ], [ %low2, %look ]
+  %high = phi i32 [ %n, %0 ], [ %high2, %look ]
+  %both = add i32 %low, %high
+  %middle = lshr i32 %both, 1
+  %w = zext i32 %middle to i64
+  %w4 = shl i64 %w, 2
+  %a = add i64 %p1, %w4
+  %p = inttoptr i64 %a to ptr addrspace(1)
+  %v = load i32, ptr addrspace(1) %p
+  %less = icmp ult i32 %v, %key
+  %above = add i32 %middle, 1
+  %low2 = select i1 %less, i32 %above, i32 %low
+  %high2 = select i1 %less, i32 %high, i32 %middle
+  %more = icmp ult i32 %low2, %high2
+  br i1 %more, label %look, label %done
+done:
+  %ra = add i64 %p0, %t4
+  %rp = inttoptr i64 %ra to ptr addrspace(1)
+  store i32 %low2, ptr addrspace(1) %rp
+  ret void
+)")),
+              HasSubstr(kMaskedGather));
+}
+
+// for (i = t; i < n; i += 64) p0[i] = p2[p1[i]]: all lanes leave within one round.
+TEST_F(LaneCalls, LanesThatCountAlikeStaySideBySide) {
+  EXPECT_THAT(Text(KernelText(R"(
+  %some = icmp ult i32 %tx, %n
+  br i1 %some, label %round, label %done
+round:
+  %i = phi i32 [ %tx, %0 ], [ %next, %round ]
+  %w = zext i32 %i to i64
+  %w4 = shl i64 %w, 2
+  %ca = add i64 %p1, %w4
+  %cp = inttoptr i64 %ca to ptr addrspace(1)
+  %c = load i32, ptr addrspace(1) %cp
+  %cw = zext i32 %c to i64
+  %c4 = shl i64 %cw, 2
+  %xa = add i64 %p2, %c4
+  %xp = inttoptr i64 %xa to ptr addrspace(1)
+  %x = load i32, ptr addrspace(1) %xp
+  %ya = add i64 %p0, %w4
+  %yp = inttoptr i64 %ya to ptr addrspace(1)
+  store i32 %x, ptr addrspace(1) %yp
+  %next = add i32 %i, 64
+  %more = icmp ult i32 %next, %n
+  br i1 %more, label %round, label %done
+done:
+  ret void
+)")),
+              HasSubstr(kMaskedGather));
+}
+
+}  // namespace
+}  // namespace tutti::compiler
