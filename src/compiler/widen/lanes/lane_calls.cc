@@ -10,6 +10,9 @@
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <map>
 
 #include "compiler/widen/analysis/path_facts.h"
 #include "compiler/widen/analysis/span.h"
@@ -119,6 +122,10 @@ class LaneCall {
     builder_.CreateBr(starts_[&function_.getEntryBlock()]);
     for (BasicBlock* block : blocks) {
       builder_.SetInsertPoint(starts_[block]);
+      if (const auto spans = SpansOfRound(*block); !spans.empty()) {
+        CopyLoop(*block, spans);
+        continue;
+      }
       for (const Instruction& instruction : *block) {
         if (llvm::isa<llvm::ReturnInst>(instruction)) {
           if (result_count() != 0) returned_ = Made(instruction.getOperand(0));
@@ -130,10 +137,132 @@ class LaneCall {
       ends_[block] = builder_.GetInsertBlock();
     }
     for (const auto& [phi, copy] : phis_) {
-      for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i)
-        copy->addIncoming(Made(phi->getIncomingValue(i)), ends_[phi->getIncomingBlock(i)]);
+      for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i) {
+        const BasicBlock* from = phi->getIncomingBlock(i);
+        const auto unchecked = unchecked_.find(from);
+        if (unchecked != unchecked_.end())
+          copy->addIncoming(unchecked->second.Made(*this, phi->getIncomingValue(i)), unchecked->second.end);
+        if (unchecked == unchecked_.end() || phi->getParent() != from)
+          copy->addIncoming(Made(phi->getIncomingValue(i)), ends_[from]);
+      }
     }
     builder_.SetInsertPoint(done);
+  }
+
+  // Of a loop of one block: the first copy, whose accesses through known addresses are not checked each.
+  struct Unchecked {
+    llvm::DenseMap<const Value*, Value*> made;
+    BasicBlock* end = nullptr;
+
+    Value* Made(const LaneCall& call, Value* value) const {
+      Value* own = made.lookup(value);
+      return own != nullptr ? own : call.Made(value);
+    }
+  };
+
+  // Accesses that share a span, by the first of each, if the block is a loop and the round's first instructions tell
+  // where all of the span is. Else it would be two branches for an unrolled round's every element.
+  llvm::SmallVector<const Instruction*, 4> SpansOfRound(const BasicBlock& block) {
+    llvm::SmallVector<const Instruction*, 4> first;
+    if (!llvm::is_contained(llvm::successors(&block), &block)) return first;
+    llvm::SmallPtrSet<const Span*, 4> seen;
+    for (const Instruction& instruction : block) {
+      for (const llvm::Use& use : instruction.uses()) {
+        const auto* user = llvm::cast<Instruction>(use.getUser());
+        const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+        if (user->getParent() != &block && (phi == nullptr || phi->getIncomingBlock(use) != &block)) return {};
+      }
+      const Span* span = spans_.Of(instruction);
+      if (span == nullptr || !seen.insert(span).second || !IsKnownAtStart(*span->base, block)) continue;
+      // The first access may need no check where others do, or be checked against another memory.
+      const Region region = RegionOfAccess(instruction);
+      if (!AddressCheck(emitter_, region, instruction).is_off() && IsCheckedBySpan(*span, region))
+        first.push_back(&instruction);
+    }
+    return first;
+  }
+
+  static bool IsKnownAtStart(const Value& value, const BasicBlock& block, unsigned depth = 0) {
+    const auto* instruction = llvm::dyn_cast<Instruction>(&value);
+    if (instruction == nullptr || instruction->getParent() != &block || llvm::isa<llvm::PHINode>(instruction))
+      return true;
+    return depth < kMostDepth && !instruction->mayReadOrWriteMemory() &&
+           llvm::all_of(
+               instruction->operands(),
+               [&](const llvm::Use& operand) { return IsKnownAtStart(*operand.get(), block, depth + 1); });
+  }
+
+  // Two copies of a loop. The first asks at the start of a round whether all that `spans` reach may be accessed, and
+  // leaves for the second, which checks each access in its place and never comes back.
+  void CopyLoop(BasicBlock& block, llvm::ArrayRef<const Instruction*> spans) {
+    BasicBlock* const start = starts_[&block];
+    for (const llvm::PHINode& phi : block.phis()) CopyInstruction(phi);
+    llvm::SmallPtrSet<const Instruction*, 8> early;
+    Value* holds = builder_.getTrue();
+    for (const Instruction* access : spans) {
+      CopyEarly(*spans_.Of(*access)->base, block, early);
+      holds = builder_.CreateAnd(holds, SpanHolds(*access, RegionOfAccess(*access)));
+    }
+    BasicBlock* const asked = builder_.GetInsertBlock();
+    const auto make = [&] { return BasicBlock::Create(start->getContext(), "", start->getParent()); };
+    BasicBlock *unchecked = make(), *checked = make();
+    builder_.CreateCondBr(holds, unchecked, checked, llvm::MDBuilder(start->getContext()).createLikelyBranchWeights());
+    builder_.SetInsertPoint(unchecked);
+    for (const Instruction* access : spans) spans_.Of(*access)->holds = builder_.getTrue();
+    for (const Instruction& instruction : block) {
+      if (!llvm::isa<llvm::PHINode>(instruction) && !early.contains(&instruction)) CopyInstruction(instruction);
+    }
+    Unchecked& first = unchecked_[&block];
+    first.end = builder_.GetInsertBlock();
+    for (const Instruction& instruction : block)
+      first.made[&instruction] = Made(const_cast<Instruction*>(&instruction));
+
+    builder_.SetInsertPoint(checked);
+    starts_[&block] = checked;
+    for (const Instruction* access : spans) spans_.Of(*access)->holds = nullptr;
+    llvm::SmallVector<std::pair<const llvm::PHINode*, llvm::PHINode*>, 8> phis;
+    for (const llvm::PHINode& phi : block.phis()) {
+      phis.emplace_back(&phi, builder_.CreatePHI(phi.getType(), 2));
+      made_[&phi] = phis.back().second;
+    }
+    for (const Instruction& instruction : block) {
+      if (!llvm::isa<llvm::PHINode>(instruction)) CopyInstruction(instruction);
+    }
+    ends_[&block] = builder_.GetInsertBlock();
+    for (const auto& [phi, copy] : phis) {
+      copy->addIncoming(first.made.lookup(phi), asked);
+      copy->addIncoming(Made(phi->getIncomingValueForBlock(&block)), ends_[&block]);
+    }
+  }
+
+  void CopyEarly(const Value& value, const BasicBlock& block, llvm::SmallPtrSet<const Instruction*, 8>& early) {
+    const auto* instruction = llvm::dyn_cast<Instruction>(&value);
+    if (instruction == nullptr || instruction->getParent() != &block || llvm::isa<llvm::PHINode>(instruction) ||
+        !early.insert(instruction).second)
+      return;
+    for (const llvm::Use& operand : instruction->operands()) CopyEarly(*operand.get(), block, early);
+    CopyInstruction(*instruction);
+  }
+
+  // i1: all that the span of this access reaches may be accessed.
+  Value* SpanHolds(const Instruction& instruction, const Region& region) {
+    const Span& span = *spans_.Of(instruction);
+    return AddressCheck(emitter_, region, instruction)
+        .Covers(AddressAt(span.base, region, span.low), static_cast<uint64_t>(span.high - span.low), span.align_log2);
+  }
+
+  Region RegionOfAccess(const Instruction& instruction) {
+    const Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
+    llvm::Type* type = llvm::getLoadStoreType(const_cast<Instruction*>(&instruction));
+    Region region = RegionOf(emitter_, facts_, instruction, pointer,
+                             emitter_.module().module.getDataLayout().getTypeStoreSize(type));
+    if (llvm::isa<llvm::StoreInst>(instruction)) OnlyWritable(region);
+    return region;
+  }
+
+  // Of several accesses; what is written cannot be checked against memory that is only read.
+  static bool IsCheckedBySpan(const Span& span, const Region& region) {
+    return span.accesses > 1 && !(span.writes && region.likely == guest_runtime::kConstants);
   }
 
   Value* Made(Value* value) const {
@@ -171,11 +300,13 @@ class LaneCall {
     const Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
     llvm::Type* type = llvm::getLoadStoreType(const_cast<Instruction*>(&instruction));
     const uint64_t bytes = emitter_.module().module.getDataLayout().getTypeStoreSize(type);
-    Region region = RegionOf(emitter_, facts_, instruction, pointer, bytes);
-    if (store != nullptr) OnlyWritable(region);
+    const Region region = RegionOfAccess(instruction);
     AddressCheck check(emitter_, region, instruction);
     Value* address = AddressAt(pointer, region, 0);
-    if (!check.is_off()) check.RequireOfLane(Holds(check, instruction, region, address, bytes), lane_, address, bytes);
+    if (!check.is_off()) {
+      Value* holds = Holds(check, instruction, region, address, bytes);
+      if (holds != builder_.getTrue()) check.RequireOfLane(holds, lane_, address, bytes);
+    }
     Value* at = builder_.CreateIntToPtr(address, builder_.getPtrTy());
     if (store != nullptr) {
       builder_.CreateAlignedStore(Made(const_cast<Value*>(store->getValueOperand())), at, llvm::Align(1));
@@ -240,13 +371,11 @@ class LaneCall {
   Value* Holds(AddressCheck& check, const Instruction& instruction, const Region& region, Value* address,
                uint64_t bytes) {
     Span* span = spans_.Of(instruction);
-    if (span == nullptr || span->accesses == 1 || (span->writes && region.likely == guest_runtime::kConstants)) {
+    if (span == nullptr || !IsCheckedBySpan(*span, region)) {
       Value* holds = HoldsByIndex(check, instruction, region, bytes);
       return holds != nullptr ? holds : check.Covers(address, bytes, AccessAlignLog2(instruction));
     }
-    if (span->holds == nullptr)
-      span->holds = check.Covers(AddressAt(span->base, region, span->low),
-                                 static_cast<uint64_t>(span->high - span->low), span->align_log2);
+    if (span->holds == nullptr) span->holds = SpanHolds(instruction, region);
     return span->holds;
   }
 
@@ -260,6 +389,7 @@ class LaneCall {
   Value* returned_ = nullptr;
   llvm::DenseMap<const Value*, Value*> made_;
   llvm::DenseMap<const BasicBlock*, BasicBlock*> starts_, ends_;
+  std::map<const BasicBlock*, Unchecked> unchecked_;
   llvm::SmallVector<std::pair<const llvm::PHINode*, llvm::PHINode*>, 8> phis_;
 };
 

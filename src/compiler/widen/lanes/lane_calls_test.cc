@@ -147,6 +147,61 @@ TEST_F(LaneCalls, AFaultNamesItsThreadAndLine) {
   EXPECT_EQ(of_column->address, address(0) + 4 * kAll);
 }
 
+// Row t as above, of an even length: p0[100 + t] is the sum of p1's words from p0[t] to p0[t + 1], two in a round.
+TEST_F(LaneCalls, ARoundsAccessesAreCheckedTogetherAndFaultByThemselves) {
+  const std::string ir = KernelText(R"(
+  %t = zext i32 %tx to i64
+  %t4 = shl i64 %t, 2
+  %sa = add i64 %p0, %t4
+  %sp = inttoptr i64 %sa to ptr addrspace(1)
+  %start = load i32, ptr addrspace(1) %sp
+  %ea = add i64 %sa, 4
+  %ep = inttoptr i64 %ea to ptr addrspace(1)
+  %end = load i32, ptr addrspace(1) %ep
+  %some = icmp ult i32 %start, %end
+  br i1 %some, label %row, label %done
+row:
+  %i = phi i32 [ %start, %0 ], [ %next, %row ]
+  %sum = phi i32 [ 0, %0 ], [ %more, %row ]
+  %iw = zext i32 %i to i64
+  %i4 = shl i64 %iw, 2
+  %a = add i64 %p1, %i4
+  %ap = inttoptr i64 %a to ptr addrspace(1)
+  %u = load i32, ptr addrspace(1) %ap, !tutti.loc !{i32 71, i32 0, i32 0}
+  %b = add i64 %a, 4
+  %bp = inttoptr i64 %b to ptr addrspace(1)
+  %v = load i32, ptr addrspace(1) %bp, !tutti.loc !{i32 72, i32 0, i32 0}
+  %both = add i32 %u, %v
+  %more = add i32 %sum, %both
+  %next = add i32 %i, 2
+  %again = icmp ult i32 %next, %end
+  br i1 %again, label %row, label %done
+done:
+  %all = phi i32 [ 0, %0 ], [ %more, %row ]
+  %ya = add i64 %sa, 400
+  %yp = inttoptr i64 %ya to ptr addrspace(1)
+  store i32 %all, ptr addrspace(1) %yp
+  ret void
+)");
+  EXPECT_THAT(Text(ir), Not(HasSubstr(kMaskedGather)));
+  constexpr uint32_t kFew = 16, kResults = 100;
+  TestTarget target{.block = {kFew, 1, 1}};
+  for (uint32_t t = 0; t < kFew; ++t) word(t + 1) = word(t) + 2 * (t % 3);
+  EXPECT_FALSE(Run(ir, target, kFew));
+  for (uint32_t t = 0; t < kFew; ++t) {
+    uint32_t sum = 0;
+    for (uint32_t i = word(t); i < word(t + 1); ++i) sum += word(kStarts + i);
+    EXPECT_EQ(word(kResults + t), sum) << t;
+  }
+  // Row 3 ends in the middle of a pair at the end of the window.
+  for (uint32_t t = 0; t < kFew; ++t) word(t) = t < 4 ? kAll - kStarts - 5 : kAll;
+  const auto fault = Run(ir, target, kFew);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->thread, 3u);
+  EXPECT_EQ(fault->ptx_line, 72u);
+  EXPECT_EQ(fault->address, address(0) + 4 * kAll);
+}
+
 // p0[t] is the first index at which p1 has no less than p2[t]: where to look next is what the last look found.
 TEST_F(LaneCalls, ASearchStaysSideBySide) {
   EXPECT_THAT(Text(KernelText(R"(
