@@ -100,8 +100,8 @@ class LaneCalls : public ::testing::Test {
   std::vector<uint32_t> words_ = std::vector<uint32_t>(kAll + 64);
 };
 
-std::string Text(const std::string& ir) {
-  const auto text = WidenText(ir, kWidest);
+std::string Text(const std::string& ir, const TestTarget& target = kWidest) {
+  const auto text = WidenText(ir, target);
   EXPECT_TRUE(text) << text.error().text;
   return text ? *text : "";
 }
@@ -202,7 +202,7 @@ done:
   EXPECT_EQ(fault->address, address(0) + 4 * kAll);
 }
 
-// p0[t] is the first index at which p1 has no less than p2[t]: where to look next is what the last look found.
+// p0[t] is the first index i at which p0[p1[i]] is no less than p2[t]: where to look next is what the last look found.
 TEST_F(LaneCalls, ASearchStaysSideBySide) {
   EXPECT_THAT(Text(KernelText(R"(
   %t = zext i32 %tx to i64
@@ -220,7 +220,12 @@ look:
   %w4 = shl i64 %w, 2
   %a = add i64 %p1, %w4
   %p = inttoptr i64 %a to ptr addrspace(1)
-  %v = load i32, ptr addrspace(1) %p
+  %at = load i32, ptr addrspace(1) %p
+  %atw = zext i32 %at to i64
+  %at4 = shl i64 %atw, 2
+  %va = add i64 %p0, %at4
+  %vp = inttoptr i64 %va to ptr addrspace(1)
+  %v = load i32, ptr addrspace(1) %vp
   %less = icmp ult i32 %v, %key
   %above = add i32 %middle, 1
   %low2 = select i1 %less, i32 %above, i32 %low
@@ -238,6 +243,8 @@ done:
 
 // for (i = t; i < n; i += 64) p0[i] = p2[p1[i]]: all lanes leave within one round.
 TEST_F(LaneCalls, LanesThatCountAlikeStaySideBySide) {
+  TestTarget whatever_it_costs = kWidest;
+  whatever_it_costs.lane_after_lane = true;
   EXPECT_THAT(Text(KernelText(R"(
   %some = icmp ult i32 %tx, %n
   br i1 %some, label %round, label %done
@@ -261,7 +268,8 @@ round:
   br i1 %more, label %round, label %done
 done:
   ret void
-)")),
+)"),
+                   whatever_it_costs),
               HasSubstr(kMaskedGather));
 }
 
