@@ -17,8 +17,9 @@ expect_in "the server's log" "their kernels are made from PTX" "$(cat "$CUDA_MPS
 table=$("$bin/tutti" faults)
 for part in CUDA_ERROR_ILLEGAL_ADDRESS run_test "in kernel k" "thread (" "PTX line" 0x; do expect_in "tutti faults" "$part" "$table"; done
 
-! "$fakes/run_test" "$cases/printf_in_thread_order.ptx" > "$work/refused" 2>&1 || fail "a kernel that prints is launched"
-expect_in "why not" "a call of vprintf cannot be fenced; on a server with TUTTI_ISOLATION=process" "$(cat "$work/refused")"
+"$fakes/run_test" "$cases/printf_in_thread_order.ptx" > "$work/prints" 2>&1 || fail "a kernel that prints: $(cat "$work/prints")"
+! "$fakes/run_test" "$cases/recursion_with_a_depth_per_lane.ptx" > "$work/refused" 2>&1 || fail "a kernel that calls itself is launched"
+expect_in "why not" "cannot be fenced; on a server with TUTTI_ISOLATION=process" "$(cat "$work/refused")"
 
 "$(program reduction)" > "$work/next" 2>&1 || fail "who comes to its place: $(cat "$work/next")"
 expect_in "who comes to its place" " 0 wrong" "$(cat "$work/next")"

@@ -16,14 +16,15 @@ namespace {
 using cts::Client;
 using metrics::Counter;
 
-// It writes 7 to its first parameter, and may take memory of the device's heap.
-constexpr const char* kAllocates =
+// It writes 7 to its first parameter, and may call itself.
+constexpr const char* kRecurs =
     ".version 7.8\n.target sm_80\n.address_size 64\n"
-    ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+    ".func again(.param .u64 n) {\n  .reg .pred %p; .reg .b64 %n;\n  ld.param.u64 %n, [n];\n"
+    "  setp.eq.u64 %p, %n, 0;\n  @!%p call again, (%n);\n  ret;\n}\n"
     ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) {\n"
-    "  .reg .pred %p; .reg .b64 %r, %a;\n"
+    "  .reg .pred %p; .reg .b64 %a;\n"
     "  ld.param.u64 %a, [a];\n  setp.eq.u64 %p, %a, 0;\n"
-    "  @%p call (%r), malloc, (%a);\n"
+    "  @%p call again, (%a);\n"
     "  st.global.u64 [%a], 7;\n  ret;\n}\n";
 
 class GpuAuto : public GpuFixture {
@@ -48,10 +49,10 @@ TEST_F(GpuAuto, WhoLoadsCodeThatCannotBeFencedMovesToAnExecutorOfItsOwnWithWhatI
   ASSERT_TRUE(moves->Synchronize(1));
   EXPECT_TRUE(stays->Computes());
   ASSERT_TRUE(BecomeExecutors(2)) << "of both, and the next one";
-  const uint32_t allocates = moves->Kernel(kAllocates);
+  const uint32_t recurs = moves->Kernel(kRecurs);
   EXPECT_TRUE(BecomeExecutors(3));
   EXPECT_EQ(moves->ReadValue<uint64_t>(word), 5u);
-  moves->Launch(1, allocates, 1, 1, {word, 0, 0, 0});
+  moves->Launch(1, recurs, 1, 1, {word, 0, 0, 0});
   moves->Launch(1, add, 1, 1, {word, 1, 0, 0});
   ASSERT_TRUE(moves->Synchronize(1));
   EXPECT_EQ(moves->ReadValue<uint64_t>(word), 8u);
@@ -63,10 +64,10 @@ TEST_F(GpuAuto, WhoLoadsCodeThatCannotBeFencedMovesToAnExecutorOfItsOwnWithWhatI
 TEST_F(GpuAuto, CodeThatIsNotFencedGoesOnInTheNextExecutorToo) {
   const auto moves = Serve("a"), stays = Serve("a");
   const uint64_t word = moves->Allocate(sizeof(uint64_t));
-  const uint32_t allocates = moves->Kernel(kAllocates);
+  const uint32_t recurs = moves->Kernel(kRecurs);
   EXPECT_TRUE(stays->Computes());
   for (const pid_t executor : Executors()) kill(executor, SIGKILL);
-  moves->Launch(1, allocates, 1, 1, {word, 0, 0, 0});
+  moves->Launch(1, recurs, 1, 1, {word, 0, 0, 0});
   ASSERT_TRUE(moves->Synchronize(1));
   EXPECT_EQ(moves->ReadValue<uint64_t>(word), 7u);
   EXPECT_TRUE(stays->Computes());
@@ -81,7 +82,7 @@ TEST_F(GpuAuto, AMoveWaitsForTheKernelsOfTheClient) {
   const uint32_t add = moves->Kernel(cts::kAdd);
   moves->Launch(1, moves->Kernel(cts::kAwait), 1, 1, {word, 0, 0, 0});
   Result<Space::LoadedModule> loaded = Fail("");
-  std::thread loads([&] { loaded = Load(*moves, kAllocates); });
+  std::thread loads([&] { loaded = Load(*moves, kRecurs); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // either way it is to succeed
   moves->Launch(2, add, 1, 1, {word, 1, 0, 0});
   loads.join();
@@ -94,7 +95,7 @@ TEST_F(GpuAuto, AMoveWaitsForTheKernelsOfTheClient) {
 TEST_F(GpuAuto, WhoIsBoundStaysAndIsToldWhatCannotBeFenced) {
   const auto bound = Serve("a"), other = Serve("a");
   Bind(*bound);
-  const auto module = Load(*bound, kAllocates);
+  const auto module = Load(*bound, kRecurs);
   ASSERT_TRUE(module) << module.error().text;
   const auto kernel = Prepare(*bound, module);
   ASSERT_FALSE(kernel);
@@ -108,7 +109,7 @@ TEST_F(GpuAuto, WhoSharesWithNobodyRunsAnything) {
   const std::string others = std::exchange(cts::sharers_of_clients, "");  // the conformance suite's
   const auto client = Serve("");
   cts::sharers_of_clients = others;
-  EXPECT_TRUE(Prepare(*client, Load(*client, kAllocates)));
+  EXPECT_TRUE(Prepare(*client, Load(*client, kRecurs)));
   EXPECT_EQ(MovesOf(*client), 0u);
 }
 
