@@ -70,7 +70,7 @@ std::vector<uint8_t> PrintFifo::TakeRecord() {
 
 PrintFifo::Texts PrintFifo::Take() {
   Texts texts;
-  while (texts.printed.size() + texts.failed.size() < kMostText) {
+  while (texts.printed.size() + texts.failed.size() < kMostText && texts.bytes < guest::kPrintRingBytes) {
     const std::vector<uint8_t> record = TakeRecord();
     if (record.empty()) break;
     texts.bytes += record.size();

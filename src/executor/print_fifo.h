@@ -25,7 +25,8 @@ class PrintFifo {
     std::string printed, failed;  // by vprintf, by assertions
     uint64_t bytes = 0;  // that it took in the ring; 0: nothing has come
   };
-  // What has come, in the order in which it was begun; some of it, if it is much.
+  // What has come, in the order in which it was begun; some of it, if it is much. Ends where kernels go on to print,
+  // texts without characters, too.
   Texts Take();
 
  private:

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace tutti::executor {
@@ -106,9 +108,31 @@ TEST_F(PrintFifoTest, NothingMoreIsReadWhereALengthCannotBe) {
   }
 }
 
-TEST_F(PrintFifoTest, ALengthThatWouldReachBeyondTheRingIsRefused) {
+TEST_F(PrintFifoTest, ARecordMayBeAsLongAsTheRing) {
   Write("text", {}, {.bytes = guest::kPrintRingBytes});
   EXPECT_EQ(texts_.Take().printed, "text") << "the whole of it is a record";
+}
+
+// As by a kernel that prints nothing for ever: a place that ends waits for the thread that reads.
+TEST_F(PrintFifoTest, WhoPrintsFasterThanIsReadHoldsUpNobody) {
+  static constexpr guest::PrintHead kEmpty{.bytes = 32, .kind = 0, .arguments = 24, .reserved = 0};
+  const auto print = [this] {
+    if (written_ - std::atomic_ref(fifo->consumed).load() == guest::kPrintRingBytes) return false;
+    uint8_t* const place = fifo->ring + written_ % guest::kPrintRingBytes;
+    std::memcpy(place + sizeof kEmpty.bytes, &kEmpty.kind, sizeof kEmpty - sizeof kEmpty.bytes);
+    std::atomic_ref(*reinterpret_cast<uint32_t*>(place)).store(kEmpty.bytes);
+    written_ += kEmpty.bytes;
+    return true;
+  };
+  while (print()) continue;
+  std::atomic<bool> is_over{false};
+  std::thread prints([&] {
+    while (!is_over) print();
+  });
+  const PrintFifo::Texts texts = texts_.Take();
+  is_over = true;
+  prints.join();
+  EXPECT_EQ(texts.bytes, guest::kPrintRingBytes);
 }
 
 }  // namespace
