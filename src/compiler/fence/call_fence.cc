@@ -88,7 +88,8 @@ void CallFence::CallByNumber(Instruction call) {
   const auto gate = std::ranges::find_if(symbols_.gates, [&](const CallGate& one) {
     return HaveSameShape(one.prototype, function_.prototypes[call.prototype]);
   });
-  if (gate == symbols_.gates.end()) return Refuse("a call by address with values in registers cannot be fenced");
+  if (gate == symbols_.gates.end())
+    return Refuse("a call by address with values in registers, or with large ones, cannot be fenced");
   const Operand number = call.operands[0];
   call.operands[0] = Symbol(gate->symbol);
   call.prototype = ~0u;

@@ -65,10 +65,23 @@ bool HaveSameShape(const ptx::Prototype& a, const ptx::Prototype& b) {
 
 bool CanHaveGate(const ptx::Prototype& prototype) {
   const auto in_memory = [](const ptx::LocalVariable& variable) {
-    return variable.space == ptx::StateSpace::kParam && variable.bytes() != 0 && BitsOf(variable.type) >= 8;
+    return variable.space == ptx::StateSpace::kParam && variable.bytes() != 0 &&
+           variable.bytes() <= kMostGateVariableBytes && BitsOf(variable.type) >= 8;
   };
   return prototype.returns.size() <= 1 && std::ranges::all_of(prototype.params, in_memory) &&
          std::ranges::all_of(prototype.returns, in_memory);
+}
+
+ptx::Prototype GatePrototype(ptx::Prototype prototype) {
+  for (Variables* const variables : {&prototype.params, &prototype.returns}) {
+    for (ptx::LocalVariable& variable : *variables) {
+      const uint64_t bytes = variable.bytes(), bits = BitsOf(variable.type);
+      variable.type = *ptx::TypeFromName(fmt::format("b{}", bits));
+      variable.vector = 1;
+      variable.count = bytes / (bits / 8);
+    }
+  }
+  return prototype;
 }
 
 // Names of its own are the fence's: functions of the module are called by theirs.

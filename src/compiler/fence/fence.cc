@@ -218,7 +218,7 @@ class ModuleFence {
         if (!CanHaveGate(prototype) || std::ranges::any_of(symbols_.gates, has_it)) continue;
         symbols_.gates.push_back(
             {.name = "__tutti_call_" + std::to_string(symbols_.gates.size()),
-             .prototype = prototype,
+             .prototype = GatePrototype(prototype),
              .targets = TargetsOf(module_, module_.functions[i], instruction, symbols_.called_by_address)});
       }
     }
