@@ -21,19 +21,19 @@ class Arguments {
   template <typename T>
   T Next() {
     T value{};
+    if (++wanted_ > kMostPrintArguments) return value;
     position_ = (position_ + sizeof(T) - 1) & ~(sizeof(T) - 1);
     memory_.Read(address_ + position_, &value, sizeof value);
     position_ += sizeof(T);
-    ++count_;
     return value;
   }
-  int32_t count() const { return count_; }
+  uint32_t wanted() const { return wanted_; }
 
  private:
   const GuestMemory& memory_;
   const uint64_t address_;
   uint64_t position_ = 0;
-  int32_t count_ = 0;
+  uint32_t wanted_ = 0;  // those that there are not, too
 };
 
 // One conversion specification, "%-08.3lld".
@@ -196,10 +196,17 @@ PrintedText FormatPrint(const GuestMemory& memory, uint64_t format_address, uint
     if (percent == format.size()) break;
     at = percent + 1;
     Conversion conversion;
+    const uint32_t before = arguments.wanted();
     if (!ReadConversion(format, &at, arguments, &conversion)) break;
-    text += Format(memory, conversion, arguments);
+    const std::string converted = Format(memory, conversion, arguments);
+    const bool lacks_one = arguments.wanted() != before && arguments.wanted() > kMostPrintArguments;
+    if (lacks_one)
+      text.append(format, percent, at - percent);
+    else
+      text += converted;
   }
-  return {.text = std::move(text), .arguments = arguments.count()};
+  return {.text = std::move(text),
+          .arguments = static_cast<int32_t>(std::min(arguments.wanted(), kMostPrintArguments))};
 }
 
 }  // namespace tutti::guest

@@ -12,6 +12,10 @@
 
 namespace tutti::guest {
 
+// What wants more than these stands in the text as it does in the format (CUDA C++ Programming Guide, "Formatted
+// Output").
+inline constexpr uint32_t kMostPrintArguments = 32;
+
 struct PrintedText {
   std::string text;
   int32_t arguments = 0;  // consumed: what printf returns in device code; -1 if the format cannot be read

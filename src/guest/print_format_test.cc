@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "base/checked.h"
@@ -72,6 +73,17 @@ TEST(PrintFormat, AStringWithoutEndStopsAtTheEndOfMemory) {
   Memory memory;
   const uint64_t format = memory.Put("abc", 3);
   EXPECT_EQ(FormatPrint(memory, format, 0).text, "abc");
+}
+
+TEST(PrintFormat, WhatWantsMoreArgumentsThanThereMayBeStandsAsItIs) {
+  Memory memory;
+  std::string format, expected;
+  for (uint32_t i = 0; i < kMostPrintArguments; ++i) format += "%d ", expected += "7 ";
+  const std::vector<int32_t> values(kMostPrintArguments + 4, 7);
+  const auto printed =
+      FormatPrint(memory, memory.Text((format + "%d%%%-*d%s").c_str()), memory.Put(values.data(), 4 * values.size()));
+  EXPECT_EQ(printed.text, expected + "%d%%-*d%s");
+  EXPECT_EQ(printed.arguments, static_cast<int32_t>(kMostPrintArguments));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "guest/fault_kind.h"
 #include "guest/gpu/fenced_ptx.h"
 #include "guest/gpu/print_fifo.h"
+#include "guest/print_format.h"
 
 namespace tutti::compiler::fencing {
 namespace {

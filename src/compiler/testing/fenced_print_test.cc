@@ -10,6 +10,7 @@
 #include "compiler/testing/test_module.h"
 #include "guest/gpu/fenced_ptx.h"
 #include "guest/gpu/print_fifo.h"
+#include "guest/print_format.h"
 #include "ptx/parser.h"
 
 namespace tutti::compiler {

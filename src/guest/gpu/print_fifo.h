@@ -13,7 +13,6 @@
 namespace tutti::guest {
 
 inline constexpr uint64_t kPrintRingBytes = 1 << 20;  // as much as CUDA's FIFO has by default; a power of two
-inline constexpr uint32_t kMostPrintArguments = 32;  // as CUDA's printf takes; the text has zeros for further ones
 // With their zeros. What is longer is cut.
 inline constexpr uint64_t kMostPrintFormatBytes = 8 << 10, kMostPrintStringBytes = 8 << 10;
 
@@ -26,8 +25,8 @@ static_assert(sizeof(PrintFifo) == 64 + kPrintRingBytes);
 
 enum class PrintKind : uint32_t { kText = 0, kAssertion = 1 };
 
-// Then come the format, the arguments as vprintf has got them (guest/print_format.h) and the strings that they point
-// to, all with offsets from the record's begin in place of addresses.
+// Then come the format, the arguments as vprintf has got them, as many as are printed (guest/print_format.h), and the
+// strings that they point to, all with offsets from the record's begin in place of addresses.
 struct PrintHead {
   uint32_t bytes;  // of the record, a multiple of 8
   uint32_t kind;  // PrintKind
