@@ -221,7 +221,8 @@ STRING:
 )",
                       guest::kMostPrintArguments, uint32_t{kArgument}, Put("%rd32"), uint32_t{kString},
                       PutWord("%rd34"), guest::kMostPrintStringBytes, uint32_t{kText});
-  // What has been consumed is read before what has been reserved, so it is never more.
+  // Two reads have no order, so what has been consumed may be more than what had been reserved: then that has changed,
+  // and is compared again.
   text += fmt::format(R"(OVER:
 	@%p7 bra WRITTEN;
 	add.u64 %rd28, %rd22, {0};
@@ -241,7 +242,7 @@ RESERVE:
 	ld.volatile.global.u64 %rd27, [%rd35];
 	add.u64 %rd32, %rd27, %rd30;
 	sub.u64 %rd31, %rd32, %rd31;
-	setp.gt.u64 %p1, %rd31, {3};
+	setp.gt.s64 %p1, %rd31, {3};
 	@%p1 bra RETURN;
 	atom.global.cas.b64 %rd31, [%rd35], %rd27, %rd32;
 	setp.ne.u64 %p1, %rd31, %rd27;
