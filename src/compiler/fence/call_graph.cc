@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <set>
 #include <string>
 
 #include "compiler/fence/call_gates.h"
@@ -33,6 +34,7 @@ CallGraph::CallGraph(const ptx::Module& module, const std::vector<uint32_t>& num
     callers_[callee].push_back(caller);
   };
   for (uint32_t caller = 0; caller < module.functions.size(); ++caller) {
+    std::set<uint32_t> by_number;  // prototypes
     for (const ptx::Instruction& instruction : module.functions[caller].instructions) {
       if (instruction.opcode != ptx::Opcode::kCall) continue;
       const ptx::Operand& target = instruction.operands[0];
@@ -40,6 +42,7 @@ CallGraph::CallGraph(const ptx::Module& module, const std::vector<uint32_t>& num
         add(caller, module.symbols[target.index].index);
         continue;
       }
+      if (!by_number.insert(instruction.prototype).second) continue;  // with many calls it has no more callees
       for (const uint32_t callee : TargetsOf(module, module.functions[caller], instruction, numbered))
         add(caller, callee);
     }
