@@ -77,6 +77,40 @@ TEST_F(GpuJit, ATextThatIsNeverDoneHoldsUpNobodyElse) {
   ExpectNothingHasEnded(*done.client);
 }
 
+// It never returns from each second: two clients of one user have one each, and a third one has to wait.
+TEST_F(GpuJit, TextsOfOneUserThatAreNeverDoneHoldUpNoOtherUser) {
+  Start("cuLinkComplete=hang@2");
+  const std::unique_ptr<Client> own[] = {Serve("a"), Serve("a"), Serve("a")};
+  const auto other = Serve("b");
+  std::vector<std::thread> loading;
+  std::atomic<uint32_t> done{0};
+  for (const auto& client : own)
+    loading.emplace_back([&client, &done] {
+      while (Load(*client)) ++done;
+    });
+  EXPECT_TRUE(Becomes([&] { return done == 2; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the next ones have begun
+  std::atomic<bool> over{false};
+  std::thread others([&] {
+    EXPECT_TRUE(other->Computes());
+    over = true;
+  });
+  EXPECT_TRUE(Becomes([&] { return over.load(); }));
+  for (const auto& client : own) client->space().Abandon();
+  for (std::thread& thread : loading) thread.join();
+  others.join();
+  EXPECT_EQ(done, 2u);
+}
+
+// Each second text ends the driver.
+TEST_F(GpuJit, WhatHasCompiledForOneUserCompilesForNoOther) {
+  Start("cuLinkComplete=exit:3@2");
+  for (const char* const user : {"a", "b", "c", "d", "e"}) {
+    const auto loaded = Load(*Serve(user));
+    EXPECT_TRUE(loaded) << user << ": " << loaded.error().text;
+  }
+}
+
 TEST_F(GpuJit, WhatTheDriverSaysOfATextIsItsLoadsError) {
   Start("cuLinkComplete=fail:209@2");
   const auto culprit = Serve("a");

@@ -72,14 +72,13 @@ Result<GpuModules::FencedImage> GpuModules::Fence(std::span<const uint8_t> image
 
 Result<Space::LoadedModule> GpuModules::Load(const compiler::FencedImage& image, GpuMemory& memory) {
   std::vector<uint8_t> parts(image.ptx.begin(), image.ptx.end());
-  {
-    TUTTI_ASSIGN(const auto code, jit_->Compile(image.ptx, cancelled_));
+  const Fenced fenced{
+      .text_bytes = group_.empty() ? 0 : parts.size(), .functions = image.functions, .refused = image.refused};
+  if (!group_.empty()) {
+    TUTTI_ASSIGN(const auto code, jit_->Compile(image.ptx, group_, cancelled_));
     parts.insert(parts.end(), code->begin(), code->end());
   }
-  return executor_->WithOne([&] {
-    return LoadNow(parts, {.text_bytes = image.ptx.size(), .functions = image.functions, .refused = image.refused},
-                   memory);
-  });
+  return executor_->WithOne([&] { return LoadNow(parts, fenced, memory); });
 }
 
 Result<Space::LoadedModule> GpuModules::LoadAsItIs(std::span<const uint8_t> image, GpuMemory& memory) {

@@ -29,9 +29,16 @@ namespace tutti::device::gpu {
 class GpuModules {
  public:
   // Descriptions are memory of the host's, which `host` counts. `fences`: modules are loaded fenced, for a device of
-  // that capability (90 for 9.0), and then compiled by `jit`; null: as they are.
-  GpuModules(CurrentExecutor* executor, HostShare* host, FenceStore* fences, Jit* jit, uint32_t capability)
-      : executor_(executor), host_(host), fences_(fences), jit_(jit), capability_(capability) {}
+  // that capability (90 for 9.0); null: as they are. `group`: whose code a driver compiles by `jit`, with fences; "":
+  // it compiles where it loads, since the client shares that with nobody.
+  GpuModules(CurrentExecutor* executor, HostShare* host, FenceStore* fences, Jit* jit, std::string group,
+             uint32_t capability)
+      : executor_(executor),
+        host_(host),
+        fences_(fences),
+        jit_(jit),
+        group_(std::move(group)),
+        capability_(capability) {}
 
   // What an executor says of a module's variables: no two may lie at one address. Those of no bytes are nowhere, and
   // left out. Sorts them.
@@ -121,6 +128,7 @@ class GpuModules {
   std::atomic<uint64_t> image_bytes_{0};  // that are kept
   FenceStore* const fences_;
   Jit* const jit_;
+  const std::string group_;
   const uint32_t capability_;
   Cancelled cancelled_{false};
   mutable std::mutex mutex_;

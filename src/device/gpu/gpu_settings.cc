@@ -22,7 +22,9 @@ namespace {
 constexpr const char* kVariable = "TUTTI_VENDOR_LIBCUDA";
 constexpr const char* kFolders[] = {"/usr/local/nvidia/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib64",
                                     "/usr/lib/wsl/lib", "/run/opengl-driver/lib"};
-constexpr size_t kMostExecutors = 64;  // of a server: a context of the driver takes hundreds of MiB of the GPU's memory
+// Of a server: a context of the driver takes hundreds of MiB of the GPU's memory. More than programs: one is kept
+// ready, some compile (device/gpu/jit.h), and who moves has two for a moment.
+constexpr size_t kMostExecutors = 72;
 
 bool IsOurs(const std::string& library) {
   std::ifstream file(library, std::ios::binary);

@@ -67,7 +67,8 @@ GpuSpace::GpuSpace(ExecutorSource* executors, std::shared_ptr<Held> held, Sink* 
       remains_(remains),
       held_(std::move(held)),
       current_(sink),
-      modules_(&current_, &held_->host, accounts.fences, accounts.jit, CapabilityOf(executors->device())),
+      modules_(&current_, &held_->host, accounts.fences, accounts.jit, held_->window.group,
+               CapabilityOf(executors->device())),
       moves_out_(accounts.moves_out),
       engine_(this, sink, &GpuOperation::Make, MostBacklog(accounts.host_bytes), &held_->host),
       lent_(NoStreams()) {}

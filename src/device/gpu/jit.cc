@@ -52,13 +52,16 @@ Jit::~Jit() {
   thread_.join();
 }
 
-CacheKey Jit::KeyOf(std::string_view text) const { return KeyBuilder().Add(made_by_).Add(text).Finish(); }
+CacheKey Jit::KeyOf(std::string_view text, const std::string& group) const {
+  return KeyBuilder().Add(made_by_).Add(group).Add(text).Finish();
+}
 
-Result<std::shared_ptr<const Jit::Code>> Jit::Compile(std::string_view text, const Cancelled& cancelled) {
-  const CacheKey key = KeyOf(text);
+Result<std::shared_ptr<const Jit::Code>> Jit::Compile(std::string_view text, const std::string& group,
+                                                      const Cancelled& cancelled) {
+  const CacheKey key = KeyOf(text, group);
   return works_.Get(key, cancelled, [&]() -> SharedWork<Code>::Outcome {
     if (auto entry = cache_.Find(key)) return std::make_shared<Code>(std::move(entry->bytes));
-    TUTTI_ASSIGN(Code code, CompileNow(text, cancelled));
+    TUTTI_ASSIGN(Code code, CompileNow(text, group, cancelled));
     if (!cache_.path().empty()) {
       if (const auto stored = cache_.Store(key, code); !stored)
         log::Warning("code cache: {}; going on without", stored.error().text);
@@ -67,11 +70,14 @@ Result<std::shared_ptr<const Jit::Code>> Jit::Compile(std::string_view text, con
   });
 }
 
-Result<Jit::Code> Jit::CompileNow(std::string_view text, const Cancelled& cancelled) {
+Result<Jit::Code> Jit::CompileNow(std::string_view text, const std::string& group, const Cancelled& cancelled) {
   TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-text", BytesOf(text)));
-  TUTTI_ASSIGN(const Run run, Begin(cancelled));
+  TUTTI_ASSIGN(const Run run, Begin(group, cancelled));
   const std::shared_ptr<ExecutorLink> link = run->link;
   auto reply = link->Ask({.kind = executor::RequestKind::kCompile}, file.get());
+  auto code =
+      reply ? os::Mapping::Constant(reply->file.get(), executor::kMostCodeBytes) : std::unexpected(reply.error());
+  if (reply && !code) link->Kill();  // who says what cannot be is not asked again
   const bool late = NowNs() >= run->until_ns;
   End(run);
   if (cancelled.load(std::memory_order_relaxed)) return Fail(SharedWork<Code>::kCancelled, "nobody waits for it");
@@ -82,24 +88,35 @@ Result<Jit::Code> Jit::CompileNow(std::string_view text, const Cancelled& cancel
                      : "the GPU's driver has ended as it compiled the module" + (words.empty() ? "" : ": " + words));
   }
   if (!reply) return std::unexpected(reply.error());
-  TUTTI_ASSIGN(const os::Mapping code, os::Mapping::Constant(reply->file.get(), executor::kMostCodeBytes));
-  return Code(code.data(), code.data() + code.size());
+  if (!code) return Fail(cuda::CUDA_ERROR_UNKNOWN, "the driver's code of the module: " + code.error().text);
+  return Code(code->data(), code->data() + code->size());
+}
+
+bool Jit::HasRoomFor(const std::string& group, const Cancelled& cancelled) const {
+  const auto of_group = std::ranges::count(running_, group, &Running::group);
+  const auto of_client = std::ranges::count(running_, &cancelled, &Running::cancelled);
+  return running_.size() < kMost && std::cmp_less(of_group, kMostOfGroup) && std::cmp_less(of_client, kMostOfClient);
 }
 
 // Waits for one that compiles nothing, or starts one.
-Result<Jit::Run> Jit::Begin(const Cancelled& cancelled) {
+Result<Jit::Run> Jit::Begin(const std::string& group, const Cancelled& cancelled) {
   std::unique_lock lock(mutex_);
-  while (running_.size() >= kMost) {
+  while (!HasRoomFor(group, cancelled)) {
     if (cancelled.load(std::memory_order_relaxed)) return Fail(SharedWork<Code>::kCancelled, "nobody waits for it");
     changed_.wait_for(lock, kLook);
   }
-  const auto run = running_.insert(running_.end(), {.cancelled = &cancelled, .until_ns = ~0ull, .link = nullptr});
-  std::shared_ptr<ExecutorLink> link;
-  if (!idle_.empty()) {
-    link = std::move(idle_.back().link);
-    idle_.pop_back();
+  const auto run =
+      running_.insert(running_.end(), {.group = group, .cancelled = &cancelled, .until_ns = ~0ull, .link = nullptr});
+  std::shared_ptr<ExecutorLink> link, unused;
+  if (const auto found = std::ranges::find(idle_, group, &Idle::group); found != idle_.end()) {
+    link = std::move(found->link);
+    idle_.erase(found);
+  } else if (running_.size() + idle_.size() > kMost) {
+    unused = std::move(idle_.front().link);
+    idle_.erase(idle_.begin());
   }
   lock.unlock();
+  unused = nullptr;
   Status started;
   if (link == nullptr || link->HasEnded()) {
     link = nullptr;
@@ -125,7 +142,8 @@ Result<Jit::Run> Jit::Begin(const Cancelled& cancelled) {
 void Jit::End(Run run) {
   {
     std::lock_guard lock(mutex_);
-    if (!run->link->HasEnded()) idle_.push_back({.link = std::move(run->link), .since_ns = NowNs()});
+    if (!run->link->HasEnded())
+      idle_.push_back({.group = run->group, .link = std::move(run->link), .since_ns = NowNs()});
     running_.erase(run);
   }
   changed_.notify_all();

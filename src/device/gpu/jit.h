@@ -3,7 +3,8 @@
 // ones load nothing but the code. What has been compiled is kept in the code cache.
 //
 // Such an executor is started when it is needed, and ends when it has had nothing to do for a while: its context takes
-// memory of the GPU, too.
+// memory of the GPU, too. A text that takes it over may change what it makes of the next one: so it compiles for one
+// group of clients that may share an executor, and the code is kept for them.
 #pragma once
 
 #include <condition_variable>
@@ -31,7 +32,8 @@ namespace tutti::device::gpu {
 class Jit {
  public:
   using Code = std::vector<uint8_t>;
-  static constexpr size_t kMost = 2;  // executors at once: one text that is never done leaves one for the others
+  // Executors at once. Texts of one client, or of one group, that are never done leave some for the others.
+  static constexpr size_t kMost = 3, kMostOfGroup = 2, kMostOfClient = 1;
 
   // `vendor`: path of the driver, which is a part of what code is kept under. `settings`: of the cache.
   Jit(const CodeSettings& settings, const std::string& vendor, const wire::DeviceInfo& device,
@@ -40,24 +42,29 @@ class Jit {
   ~Jit();
   Jit(const Jit&) = delete;
 
-  // Of the PTX of one module. Takes seconds, but returns soon after `cancelled` becomes true. Fails with the driver's
-  // error and its log, and where the driver ends, or takes longer than a minute.
-  Result<std::shared_ptr<const Code>> Compile(std::string_view text, const Cancelled& cancelled);
+  // Of the PTX of one module. `group`: Limits::sharers. Takes seconds, but returns soon after `cancelled`, which is the
+  // client's, becomes true. Fails with the driver's error and its log, and where the driver ends, or takes longer than
+  // a minute.
+  Result<std::shared_ptr<const Code>> Compile(std::string_view text, const std::string& group,
+                                              const Cancelled& cancelled);
 
  private:
   struct Idle {
+    std::string group;
     std::shared_ptr<ExecutorLink> link;
     uint64_t since_ns;
   };
   struct Running {
+    std::string group;
     const Cancelled* cancelled;
     uint64_t until_ns;
     std::shared_ptr<ExecutorLink> link;  // null: has not started
   };
   using Run = std::list<Running>::iterator;
-  CacheKey KeyOf(std::string_view text) const;
-  Result<Code> CompileNow(std::string_view text, const Cancelled& cancelled);
-  Result<Run> Begin(const Cancelled& cancelled);
+  CacheKey KeyOf(std::string_view text, const std::string& group) const;
+  Result<Code> CompileNow(std::string_view text, const std::string& group, const Cancelled& cancelled);
+  bool HasRoomFor(const std::string& group, const Cancelled& cancelled) const;  // with the lock
+  Result<Run> Begin(const std::string& group, const Cancelled& cancelled);
   void End(Run run);
   void Watch();
 
@@ -67,7 +74,7 @@ class Jit {
   SharedWork<Code> works_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Idle> idle_;
+  std::vector<Idle> idle_;  // the longest idle first
   std::list<Running> running_;
   bool stop_ = false;
   std::thread thread_;
