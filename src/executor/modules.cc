@@ -36,6 +36,8 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image
   const Status entered = is_fenced && fenced() ? fence_->Enter(number, module.handle) : Status{};
   const ImageFacts facts = FactsOf(image.text);
   auto info = entered ? Describe(module, facts) : std::unexpected(entered.error());
+  // What fenced kernels print does not go by the driver.
+  if (info && facts.prints && !(is_fenced && fenced())) prints_.store(true, std::memory_order_relaxed);
   if (!info) {
     if (fenced()) fence_->Leave(number);
     vendor_.cuModuleUnload(module.handle);
@@ -72,8 +74,6 @@ tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, const ImageF
         {function, Attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), kPortableCluster});
   }
   AddVariables(module, facts, &info);
-  // What fenced kernels print does not go by the driver.
-  if (facts.prints && !fenced()) prints_.store(true, std::memory_order_relaxed);
   return info;
 }
 

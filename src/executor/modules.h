@@ -39,7 +39,7 @@ class Modules {
   Status UnloadAll();
   Result<uint32_t> BlocksPerSm(uint32_t number, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
 
-  // Whether one that has been loaded prints.
+  // Whether one that has been loaded prints by the driver.
   bool prints() const { return prints_.load(std::memory_order_relaxed); }
   // Allowed to have so much dynamic shared memory, and such clusters.
   Result<cuda::CUfunction> Find(uint32_t number, uint32_t kernel, uint32_t dynamic_shared_bytes,

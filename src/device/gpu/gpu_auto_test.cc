@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cuda/result.h"
+#include "device/gpu/suspicion.h"
 #include "device/gpu/testing/gpu_fixture.h"
 #include "metrics/client_counters.h"
 
@@ -26,6 +27,20 @@ constexpr const char* kRecurs =
     "  ld.param.u64 %a, [a];\n  setp.eq.u64 %p, %a, 0;\n"
     "  @%p call again, (%a);\n"
     "  st.global.u64 [%a], 7;\n  ret;\n}\n";
+
+// The same, and prints.
+constexpr const char* kRecursAndPrints =
+    ".version 7.8\n.target sm_80\n.address_size 64\n"
+    ".func again(.param .u64 n) {\n  .reg .pred %p; .reg .b64 %n;\n  ld.param.u64 %n, [n];\n"
+    "  setp.eq.u64 %p, %n, 0;\n  @!%p call again, (%n);\n  ret;\n}\n"
+    ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+    ".global .align 1 .b8 text[4] = {104, 105, 10, 0};\n"
+    ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) {\n"
+    "  .reg .pred %p; .reg .b32 %w; .reg .b64 %a, %t, %z;\n"
+    "  ld.param.u64 %a, [a];\n  setp.eq.u64 %p, %a, 0;\n"
+    "  @%p call again, (%a);\n"
+    "  mov.u64 %t, text;\n  cvta.global.u64 %t, %t;\n  mov.u64 %z, 0;\n"
+    "  call (%w), vprintf, (%t, %z);\n  ret;\n}\n";
 
 class GpuAuto : public GpuFixture {
  protected:
@@ -73,6 +88,52 @@ TEST_F(GpuAuto, CodeThatIsNotFencedGoesOnInTheNextExecutorToo) {
   EXPECT_TRUE(stays->Computes());
   EXPECT_TRUE(BecomeExecutors(3));
   EXPECT_TRUE(moves->sink().faults().empty());
+}
+
+TEST_F(GpuAuto, WhatCodePrintsThatIsNotFencedComesToItsProgram) {
+  const auto moves = Serve("a"), stays = Serve("a");
+  const uint64_t word = moves->Allocate(sizeof(uint64_t));
+  moves->Launch(1, moves->Kernel(kRecursAndPrints), 1, 1, {word, 0, 0, 0});
+  ASSERT_TRUE(moves->Synchronize(1));
+  EXPECT_EQ(moves->sink().printed(), "hi\n");
+  EXPECT_EQ(MovesOf(*moves), 1u);
+}
+
+TEST_F(GpuAuto, WhoHasMovedSharesAgainAfterAResetAndStaysThere) {
+  const auto moves = Serve("a"), stays = Serve("a");
+  moves->Kernel(kRecurs);
+  EXPECT_TRUE(BecomeExecutors(3)) << "of each, and the next one";
+  TouchNothing(*moves);
+  ASSERT_TRUE(moves->sink().WaitFaults(1));
+  moves->space().Reset(0);
+  EXPECT_TRUE(moves->Computes());
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // in which it would leave again
+  EXPECT_EQ(MovesOf(*moves), 1u);
+  EXPECT_TRUE(BecomeExecutors(2)) << "of both, and the next one";
+  EXPECT_TRUE(stays->sink().faults().empty());
+}
+
+TEST_F(GpuAuto, WhoStaysAsItIsBoundIsSuspectLikeOthers) {
+  const auto bound = Serve("a"), other = Serve("a");
+  bound->CreateStream(2);
+  for (uint32_t i = 1; i <= Suspicion::kMost; ++i) {
+    EXPECT_TRUE(BecomeExecutors(2)) << "both in one: " << i;
+    const pid_t executor = Executors().front();
+    const auto fresh = [i](std::string_view image) { return std::string(image) + "// " + std::to_string(i); };
+    bound->Kernel(fresh(cts::kVariables));
+    const uint64_t word = bound->Allocate(sizeof(uint64_t));
+    bound->Launch(1, bound->Kernel(fresh(cts::kAwait)), 1, 1, {word, 0, 0, 0});
+    bound->Launch(2, bound->Kernel(fresh(cts::kAdd)), 1, 1, {bound->Allocate(sizeof(uint64_t)), 0, 0, 0});
+    ASSERT_TRUE(bound->Synchronize(2)) << "so the other kernel has begun";
+    EXPECT_TRUE(Load(*bound, fresh(kRecurs)));
+    kill(executor, SIGKILL);
+    ASSERT_TRUE(bound->sink().WaitFaults(i));
+    bound->space().Reset(0);
+    EXPECT_TRUE(bound->Computes());
+    EXPECT_TRUE(other->Computes());
+  }
+  EXPECT_EQ(MovesOf(*bound), 0u);
+  EXPECT_TRUE(BecomeExecutors(3)) << "of each, and the next one";
 }
 
 TEST_F(GpuAuto, AMoveWaitsForTheKernelsOfTheClient) {

@@ -33,7 +33,8 @@ Result<Space::LoadedModule> GpuSpace::LoadModule(uint32_t device, std::span<cons
 
 bool GpuSpace::IsAlone() {
   std::lock_guard lock(mutex_);
-  return executor_ != nullptr ? executor_->is_alone() : !shares();
+  // One that has not come yet may have been asked for before the client was suspect.
+  return executor_ != nullptr ? executor_->is_alone() : held_->window.group.empty();
 }
 
 Status GpuSpace::MoveOut() {
@@ -43,14 +44,12 @@ Status GpuSpace::MoveOut() {
   for (bool first = true;; first = false) {
     std::unique_lock lock(mutex_);
     suspicion_.StayAlone();
+    wants_out_ = false;
     if (lost_ || muted_) return tutti::Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "its executor is lost");
     if (executor_ != nullptr && executor_->is_alone()) return {};
     auto why = WhyBound();
     if (!why && NowNs() - since_ns > kPatienceNs) why = "its kernels do not end, or no executor takes what it has";
-    if (why) {
-      wants_out_ = false;
-      return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, *why);
-    }
+    if (why) return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, *why);
     wants_out_ = true;
     if (first) leave_at_ns_ = 0;
     if (executor_ != nullptr) LookWhetherToLeave();
