@@ -94,8 +94,10 @@ Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, 
   if (executor::IsAnsweredWithFile(request.kind)) os::AllowDescriptors(socket_.get());
   unanswered_.store(true, std::memory_order_release);
   if (const auto sent = os::Send(socket_.get(), executor::Serialize(request), {fds, file >= 0 ? size_t{1} : size_t{0}});
-      !sent)
+      !sent) {
+    unanswered_.store(false, std::memory_order_release);  // it has ended without it
     return lost("does not take requests: " + sent.error().text);
+  }
   auto message = Receive(request.kind, timeout_ms);
   if (!message) return lost("does not answer: " + message.error().text);
   if (message->bytes.empty()) return lost("has ended");

@@ -175,7 +175,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   // goes on with another one, if that is right, else the executor is lost.
   void NoteEnd(const Error& why, bool context_is_lost);
   void NoteWhatWasUnderWay(std::span<const LeftRecord> left, bool context_is_lost);
-  bool shares() const { return !held_->window.group.empty() && !suspicion_.is_alone(); }
+  void NoteWhatWasGiven();
   // False: what the executor says cannot be.
   bool TakeLastMarks();
   std::vector<LeftRecord> WhatIsLeft() const;

@@ -63,6 +63,7 @@ void GpuSpace::NoteEnd(const Error& why, bool context_is_lost) {
   const bool is_own = !context_is_lost && executor_->Failure();  // a record of its own that the driver refuses
   if (!is_own && !muted_) counters_.Add(metrics::Counter::executor_ends);
   if (is_own || muted_ || error_ != 0 || executor_->has_lied() || !current_.Is(executor_.get())) {
+    if (!muted_) NoteWhatWasGiven();
     (void)TakeTexts();
     return LoseExecutor(why);
   }
@@ -89,7 +90,16 @@ void GpuSpace::NoteWhatWasUnderWay(std::span<const LeftRecord> left, bool contex
     ++static_cast<GpuOperation*>(record.operation)->ends;
     any = true;
   }
-  if (any && shares()) suspicion_.Note();
+  if (any && !executor_->is_alone()) suspicion_.Note();
+}
+
+// Of one that does not go on: it has failed before, or says what cannot be. So all that is not done counts. That a
+// place fails alone, or is ended from here, costs nobody else anything.
+void GpuSpace::NoteWhatWasGiven() {
+  const bool is_lost = executor_->FailsForAll();
+  const bool ends_alone = executor_->Failure() || executor_->has_lied() || !current_.Is(executor_.get());
+  if (executor_->is_alone() || (ends_alone && !is_lost)) return;
+  if (ahead_ != 0 || (!is_lost && executor_->has_unanswered())) suspicion_.Note();
 }
 
 bool GpuSpace::TakeLastMarks() {
@@ -197,7 +207,8 @@ Status GpuSpace::HandOverLimits(ExecutorLink& executor) {
     const bool ends = executor.HasEnded() || executor.Failure();
     const std::string what =
         fmt::format("its context refuses the {} of {} that the program has set", NameOf(limit), bytes);
-    if (ends || shares() || !IsHintOrText(limit)) return Fail(set.error().code, what + ": " + set.error().text);
+    if (ends || !executor.is_alone() || !IsHintOrText(limit))
+      return Fail(set.error().code, what + ": " + set.error().text);
     log::Info("A program goes on without a limit in another executor: {}: {}", what, set.error().text);
   }
   return {};
@@ -237,7 +248,7 @@ void GpuSpace::AcquireExecutor(Takes takes, const CurrentExecutor::Replacement&)
 void GpuSpace::NoteRefusal(const ExecutorLink& executor) {
   if (executor.HasEnded() || executor.Failure()) counters_.Add(metrics::Counter::executor_ends);
   std::lock_guard lock(mutex_);
-  if (!shares()) return;
+  if (executor.is_alone() || lost_) return;  // who loses it has it killed
   if (executor.has_unanswered() && !executor.FailsForAll())
     suspicion_.Note();
   else if (!executor.HasEnded() && !executor.Failure())

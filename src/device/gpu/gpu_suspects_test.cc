@@ -7,9 +7,11 @@
 
 #include "cuda/result.h"
 #include "cuda/types.h"
+#include "device/gpu/executor_link.h"
 #include "device/gpu/suspicion.h"
 #include "device/gpu/testing/gpu_fixture.h"
 #include "metrics/client_counters.h"
+#include "os/pidfd.h"
 
 namespace tutti::device::gpu {
 namespace {
@@ -84,6 +86,42 @@ TEST_F(GpuSuspects, WhoLosesTheContextOfOthersAgainAndAgainSharesNoMore) {
   }
   EXPECT_TRUE(BecomeExecutors(3)) << "of each, and the next one";
   EXPECT_TRUE(other->sink().faults().empty());
+}
+
+// As one does that has a copy to nowhere fail behind its kernel.
+TEST_F(GpuSuspects, WhoHasFailedBeforeIsSuspectOfWhatItHasThereStill) {
+  Start({.isolation = Isolation::kShared});
+  const auto suspect = Serve("a"), other = Serve("a");
+  suspect->CreateStream(2);
+  for (uint32_t i = 1; i <= Suspicion::kMost; ++i) {
+    EXPECT_TRUE(Runs(*other));
+    EXPECT_TRUE(BecomeExecutors(2)) << "both in one: " << i;
+    const pid_t executor = Executors().front();
+    const uint64_t word = suspect->Allocate(sizeof(uint64_t));
+    const std::string await = std::string(cts::kAwait) + "// " + std::to_string(i);
+    suspect->Launch(1, suspect->Kernel(await), 1, 1, {word, 0, 0, 0});
+    const wire::CopyBody copy{.destination = 16, .source = word, .row_bytes = 8, .rows = 1, .planes = 1};
+    ASSERT_TRUE(suspect->space().Copy(2, suspect->next_ticket(), copy));
+    ASSERT_TRUE(suspect->sink().WaitFaults(i));
+    kill(executor, SIGKILL);
+    suspect->space().Reset(0);
+    EXPECT_TRUE(suspect->Computes());
+  }
+  EXPECT_TRUE(Runs(*other));
+  EXPECT_TRUE(BecomeExecutors(3)) << "of each, and the next one";
+  EXPECT_TRUE(other->sink().faults().empty());
+}
+
+TEST_F(GpuSuspects, WhoAsksWhatHasEndedBeforeIsNotSuspectOfThat) {
+  Start({});
+  const auto process = ExecutorProcess::Start(spawner_);
+  ASSERT_TRUE(process) << process.error().text;
+  const auto link = ExecutorLink::Enter(*process);
+  ASSERT_TRUE(link) << link.error().text;
+  kill((*process)->pid(), SIGKILL);
+  ASSERT_TRUE(os::AwaitEnd((*process)->process()->get(), 60'000));
+  EXPECT_FALSE((*link)->Ask({.kind = executor::RequestKind::kReadWord, .address = 1, .bytes = 8}));
+  EXPECT_FALSE((*link)->has_unanswered());
 }
 
 // The first limit in each process is refused.
