@@ -140,6 +140,16 @@ bool IsInConstants(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_
   return bytes <= size && offset <= size - bytes && offset % (uint64_t{1} << align_log2) == 0;
 }
 
+// Null, too, if the access is made as a part of a row, and not all of the row is in the span.
+Span* SpanOf(FunctionEmitter& emitter, const llvm::Instruction& instruction) {
+  Span* span = emitter.spans().Of(instruction);
+  const Row* row = emitter.rows().Of(instruction);
+  if (row == nullptr) return span;
+  const bool has_all =
+      llvm::all_of(row->members, [&](const Row::Member& member) { return emitter.spans().Of(*member.access) == span; });
+  return has_all ? span : nullptr;
+}
+
 }  // namespace
 
 Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer,
@@ -292,7 +302,7 @@ llvm::Value* AddressCheck::ElementsFrom(llvm::Value* base, uint64_t bytes, uint6
 
 llvm::Value* AddressCheck::SpanHolds(unsigned most_runs) {
   if (is_off()) return nullptr;
-  Span* span = emitter_.spans().Of(instruction_);
+  Span* span = SpanOf(emitter_, instruction_);
   // Constants are readable but not writable, so a span that writes cannot be checked against them.
   if (span == nullptr || (span->writes && region_.likely == runtime::kConstants)) return nullptr;
   if (span->holds != nullptr) return span->holds;

@@ -30,6 +30,20 @@ class RowsBody {
  public:
   explicit RowsBody(std::string type, unsigned bytes) : type_(std::move(type)), bytes_(bytes) {}
 
+  // Loads through bases of their own, which all are p2 where n is zero: more than an address check keeps in mind.
+  void LoadThroughManyBases(unsigned count) {
+    text_ += "  %nw = zext i32 %n to i64\n";
+    std::string sum = "0";
+    for (unsigned i = 0; i < count; ++i) {
+      const std::string base = "%base" + std::to_string(i), more = "%sum" + std::to_string(i);
+      text_ += "  " + base + "n = mul i64 %nw, " + std::to_string(2 * i + 3) + "\n  " + base + "a = add i64 %p2, " +
+               base + "n\n  " + base + " = inttoptr i64 " + base + "a to ptr addrspace(1)\n  " + base +
+               "v = load i32, ptr addrspace(1) " + base + ", align 4\n  " + more + " = add i32 " + sum + ", " + base +
+               "v\n";
+      sum = more;
+    }
+    text_ += "  %p2p = inttoptr i64 %p2 to ptr addrspace(1)\n  store i32 " + sum + ", ptr addrspace(1) %p2p, align 4\n";
+  }
   // The element of the row at `base`; the name of its value.
   std::string Load(const std::string& base, int element) {
     const std::string pointer = Pointer(base, element), value = "%v" + std::to_string(++names_);
@@ -44,6 +58,15 @@ class RowsBody {
     const std::string changed = "%v" + std::to_string(++names_);
     text_ += "  " + changed + " = xor " + type_ + " " + value + ", 90\n";
     return changed;
+  }
+  std::string Sum(const std::vector<std::string>& values) {
+    std::string sum = "0";
+    for (const std::string& value : values) {
+      const std::string more = "%v" + std::to_string(++names_);
+      text_ += "  " + more + " = add " + type_ + " " + sum + ", " + value + "\n";
+      sum = more;
+    }
+    return sum;
   }
   // Each access stands on a line of its own, the first on line 1.
   std::string Kernel(unsigned stride, uint32_t below) const {
@@ -198,6 +221,34 @@ TEST(Rows, AFaultIsThatOfTheElement) {
       EXPECT_EQ(result.fault->thread, 63u) << cpu;
       EXPECT_EQ(result.fault->ptx_line, 2u) << cpu;
       EXPECT_EQ(result.fault->address, reinterpret_cast<uint64_t>(inside.data()) + 4 * 190) << cpu;
+    }
+  }
+}
+
+// The last element that is accessed is inside, and the row's others are not.
+TEST(Rows, BehindManyOtherAccessesAreCheckedWhole) {
+  for (const char* cpu : kLevels) {
+    if (!HasLevel(cpu)) continue;
+    for (const bool loads : {true, false}) {
+      std::vector<uint32_t> inside(3 * kRowThreads, 7);
+      GridLaunch launch{.block = {kRowThreads, 1, 1}};
+      launch.window_base = reinterpret_cast<uint64_t>(inside.data());
+      launch.window_bytes = 4 * (63 * 3 + 1);
+      RowsBody body("i32", 4);
+      body.LoadThroughManyBases(20);
+      if (loads) {
+        std::vector<std::string> values;
+        for (int i = 0; i < 3; ++i) values.push_back(body.Load("%p0", i));
+        body.Store("%p1", 0, body.Sum(values));
+      } else {
+        for (int i = 2; i >= 0; --i) body.Store("%p1", i, "1");
+      }
+      launch.Param(inside.data()).Param(inside.data()).Param(inside.data()).Param(0u);
+      const GridResult result = RunRows(body.Kernel(12, kRowThreads), cpu, launch);
+      ASSERT_TRUE(result.fault) << cpu << (loads ? " loads" : " stores");
+      EXPECT_EQ(result.fault->thread, 63u) << cpu;
+      EXPECT_EQ(result.fault->ptx_line, loads ? 2u : 1u) << cpu;
+      EXPECT_EQ(inside[191], 7u) << cpu;
     }
   }
 }
