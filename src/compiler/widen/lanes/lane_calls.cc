@@ -219,7 +219,9 @@ class LaneCall {
 
     builder_.SetInsertPoint(checked);
     starts_[&block] = checked;
-    for (const Instruction* access : spans) spans_.Of(*access)->holds = nullptr;
+    for (const Instruction& instruction : block) {
+      if (Span* span = spans_.Of(instruction)) span->holds = nullptr;
+    }
     llvm::SmallVector<std::pair<const llvm::PHINode*, llvm::PHINode*>, 8> phis;
     for (const llvm::PHINode& phi : block.phis()) {
       phis.emplace_back(&phi, builder_.CreatePHI(phi.getType(), 2));

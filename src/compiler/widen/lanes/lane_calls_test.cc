@@ -202,6 +202,66 @@ done:
   EXPECT_EQ(fault->address, address(0) + 4 * kAll);
 }
 
+// Row t as above: p0[100 + t] is the sum of p2[c] and p2[c + 1] for the words c of p1, two of which a round reads.
+TEST_F(LaneCalls, WhatIsKnownLateInARoundIsCheckedThere) {
+  std::string ir = R"(
+  %t = zext i32 %tx to i64
+  %t4 = shl i64 %t, 2
+  %sa = add i64 %p0, %t4
+  %sp = inttoptr i64 %sa to ptr addrspace(1)
+  %start = load i32, ptr addrspace(1) %sp
+  %ea = add i64 %sa, 4
+  %ep = inttoptr i64 %ea to ptr addrspace(1)
+  %end = load i32, ptr addrspace(1) %ep
+  %ya = add i64 %sa, 400
+  %yp = inttoptr i64 %ya to ptr addrspace(1)
+  %some = icmp ult i32 %start, %end
+  br i1 %some, label %row, label %done
+row:
+  %i = phi i32 [ %start, %0 ], [ %next, %row ]
+  %sum = phi i32 [ 0, %0 ], [ %more, %row ]
+  %iw = zext i32 %i to i64
+  %i4 = shl i64 %iw, 2
+  %a = add i64 %p1, %i4
+  %ap = inttoptr i64 %a to ptr addrspace(1)
+  %u = load i32, ptr addrspace(1) %ap
+  %b = add i64 %a, 4
+  %bp = inttoptr i64 %b to ptr addrspace(1)
+  %v = load i32, ptr addrspace(1) %bp
+)";
+  for (const std::string column : {"u", "v"}) {
+    ir += "  %" + column + "w = zext i32 %" + column + " to i64\n  %" + column + "4 = shl i64 %" + column +
+          "w, 2\n  %" + column + "xa = add i64 %p2, %" + column + "4\n  %" + column + "xp = inttoptr i64 %" + column +
+          "xa to ptr addrspace(1)\n  %" + column + "x = load i32, ptr addrspace(1) %" + column + "xp\n  %" + column +
+          "ya = add i64 %" + column + "xa, 4\n  %" + column + "yp = inttoptr i64 %" + column +
+          "ya to ptr addrspace(1)\n  %" + column + "y = load i32, ptr addrspace(1) %" + column + "yp\n  %" + column +
+          "both = add i32 %" + column + "x, %" + column + "y\n";
+  }
+  ir = KernelText(ir + R"(
+  %both = add i32 %uboth, %vboth
+  %more = add i32 %sum, %both
+  store i32 %more, ptr addrspace(1) %yp
+  %next = add i32 %i, 2
+  %again = icmp ult i32 %next, %end
+  br i1 %again, label %row, label %done
+done:
+  ret void
+)");
+  constexpr uint32_t kFew = 16, kResults = 100;
+  EXPECT_THAT(Text(ir), Not(HasSubstr(kMaskedGather)));
+  TestTarget target{.block = {kFew, 1, 1}, .lane_after_lane = true};
+  for (uint32_t t = 0; t < kFew; ++t) word(t + 1) = word(t) + 2 * (t % 3);
+  EXPECT_FALSE(Run(ir, target, kFew));
+  for (uint32_t t = 0; t < kFew; ++t) {
+    uint32_t sum = 0;
+    for (uint32_t i = word(t); i < word(t + 1); ++i) {
+      const uint32_t column = kStarts + kColumns + word(kStarts + i);
+      sum += word(column) + word(column + 1);
+    }
+    EXPECT_EQ(word(kResults + t), sum) << t;
+  }
+}
+
 // p0[t] is the first index i at which p0[p1[i]] is no less than p2[t]: where to look next is what the last look found.
 TEST_F(LaneCalls, ASearchStaysSideBySide) {
   EXPECT_THAT(Text(KernelText(R"(
