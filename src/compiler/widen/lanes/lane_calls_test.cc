@@ -333,5 +333,35 @@ done:
               HasSubstr(kMaskedGather));
 }
 
+// Each of many conditions is made of three before it: as many ways lead to the first as no compiler has time for.
+TEST_F(LaneCalls, AConditionOfManyIsLookedAtOnce) {
+  std::string text = R"(
+  %m = mul i32 %n, 3
+  %some = icmp ult i32 %tx, %n
+  br i1 %some, label %round, label %done
+round:
+  %i = phi i32 [ %tx, %0 ], [ %next, %round ]
+  %w = zext i32 %i to i64
+  %w4 = shl i64 %w, 2
+  %a = add i64 %p0, %w4
+  %p = inttoptr i64 %a to ptr addrspace(1)
+  %x = load i32, ptr addrspace(1) %p
+  %y = add i32 %x, 1
+  store i32 %y, ptr addrspace(1) %p
+  %next = add i32 %i, 64
+  %c0 = icmp ult i32 %next, %n
+  %c1 = icmp ult i32 %next, %m
+  %c2 = icmp sgt i32 %next, %m
+)";
+  constexpr unsigned kConditions = 100;
+  for (unsigned c = 3; c < kConditions; ++c) {
+    const auto name = [](const char* kind, unsigned number) { return kind + std::to_string(number); };
+    text += "  " + name("%b", c) + " = and i1 " + name("%c", c - 2) + ", " + name("%c", c - 3) + "\n  " +
+            name("%c", c) + " = xor i1 " + name("%c", c - 1) + ", " + name("%b", c) + "\n";
+  }
+  text += "  br i1 %c" + std::to_string(kConditions - 1) + ", label %round, label %done\ndone:\n  ret void\n";
+  EXPECT_THAT(Text(KernelText(text)), HasSubstr("<32 x i32>"));
+}
+
 }  // namespace
 }  // namespace tutti::compiler

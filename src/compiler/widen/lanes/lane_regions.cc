@@ -76,14 +76,21 @@ class LaneRegionFinder {
 
   // Lanes that count alike from different starts leave a loop in nearly the same round.
   bool DependsOnLane(const Value& condition) const {
-    if (!shapes_.Of(&condition).is_varying()) return false;
-    const auto* instruction = llvm::dyn_cast<Instruction>(&condition);
-    const bool combines =
-        instruction != nullptr && (llvm::isa<llvm::CmpInst>(instruction) || instruction->isBitwiseLogicOp());
-    if (!combines) return true;
-    return llvm::any_of(instruction->operands(), [&](const llvm::Use& operand) {
-      return instruction->isBitwiseLogicOp() ? DependsOnLane(*operand.get()) : shapes_.Of(operand.get()).is_varying();
-    });
+    llvm::SmallPtrSet<const Value*, 8> seen;
+    llvm::SmallVector<const Value*, 8> work{&condition};
+    while (!work.empty()) {
+      const Value* value = work.pop_back_val();
+      if (!seen.insert(value).second || !shapes_.Of(value).is_varying()) continue;
+      const auto* instruction = llvm::dyn_cast<Instruction>(value);
+      if (instruction != nullptr && instruction->isBitwiseLogicOp()) {
+        work.append(instruction->value_op_begin(), instruction->value_op_end());
+      } else if (instruction == nullptr || !llvm::isa<llvm::CmpInst>(instruction) ||
+                 llvm::any_of(instruction->operands(),
+                              [&](const llvm::Use& operand) { return shapes_.Of(operand.get()).is_varying(); })) {
+        return true;
+      }
+    }
+    return false;
   }
 
   bool LeavesLaneByLane(const Loop& loop) const {
