@@ -16,8 +16,8 @@ chunks = 1
 audit_log = true
 TOML
 "$control" -d -p 3 -a "$work/servers.toml" > /dev/null
-until_true "the partition is made when its server is ready" \
-  grep -q created <("$control" sm-partition list --server=training)
+is_made() { local list; list=$("$control" sm-partition list --server=training) && [[ "$list" == *created* ]]; }
+until_true "the partition is made when its server is ready" is_made
 expect "namespaces" "batch,-,1 default,50.0,-" "$("$control" namespace list --format=csv,noheader | cut -d, -f1,5,6 | xargs)"
 expect_in "features" true "$("$control" memacct describe)"
 "$control" quit
