@@ -28,6 +28,7 @@ using llvm::Value;
 
 constexpr unsigned kMostDepth = 6;  // of sums
 constexpr uint64_t kMostScale = 12;  // of an index
+constexpr size_t kMostBases = 8;     // of an address
 
 // A vector of which a loop over lanes reads or writes one element after the other.
 class LaneElements {
@@ -340,7 +341,7 @@ class LaneCall {
   bool AddTerm(const Value* value, Element& element) const {
     if (IsUniform(value)) {
       element.bases.push_back(value);
-      return true;
+      return element.bases.size() <= kMostBases;  // sums of sums of one value have twice as many in each
     }
     const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value);
     if (operation != nullptr && operation->getOpcode() == Instruction::Add)

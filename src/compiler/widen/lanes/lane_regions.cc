@@ -7,6 +7,7 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "compiler/widen/analysis/intrinsics.h"
@@ -37,7 +38,8 @@ bool IsMemory(const Instruction& instruction) { return llvm::isa<llvm::LoadInst,
 // A type whose values are registers of one lane.
 bool IsPlain(const llvm::Type* type) {
   if (type->isVoidTy() || type->isPointerTy() || type->isFloatTy() || type->isDoubleTy()) return true;
-  return type->isIntegerTy() && type->getIntegerBitWidth() <= 64;
+  return type->isIntegerTy(1) || type->isIntegerTy(8) || type->isIntegerTy(16) || type->isIntegerTy(32) ||
+         type->isIntegerTy(64);
 }
 
 bool IsKnownType(const llvm::Type* type) {
@@ -271,8 +273,12 @@ class LaneRegionFinder {
   void Join() {
     for (size_t i = 0; i + 1 < regions_.size();) {
       if (auto both = Joined(regions_[i], regions_[i + 1])) {
-        regions_[i] = std::move(*both);
-        regions_.erase(regions_.begin() + static_cast<ptrdiff_t>(i) + 1);
+        // In place of the two, and of any that lies between them.
+        const auto is_inside = [&](const LaneRegion& other) { return both->blocks.contains(other.blocks.front()); };
+        const auto at = regions_.begin() + static_cast<ptrdiff_t>(i);
+        const ptrdiff_t before = std::count_if(regions_.begin(), at, std::not_fn(is_inside));
+        llvm::erase_if(regions_, is_inside);
+        regions_.insert(regions_.begin() + before, std::move(*both));
         i = 0;
       } else {
         ++i;
