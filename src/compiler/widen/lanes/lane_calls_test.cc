@@ -17,9 +17,8 @@ constexpr uint32_t kRows = 64;
 constexpr const char* kMaskedGather = "@llvm.masked.gather";
 const TestTarget kWidest{.target = HostTarget::Named("x86-64-v4"), .block = {kRows, 1, 1}};
 
-// Row t of a sparse matrix: from p0[t] to p0[t + 1], the sum of p2[p1[i]] goes to p2[n + t]. `load` is how p2 is read.
-std::string Rows(const std::string& load) {
-  return KernelText(R"(
+// %start and %end of row t: p0[t] and p0[t + 1].
+const std::string kRange = R"(
   %t = zext i32 %tx to i64
   %t4 = shl i64 %t, 2
   %sa = add i64 %p0, %t4
@@ -28,7 +27,11 @@ std::string Rows(const std::string& load) {
   %ea = add i64 %sa, 4
   %ep = inttoptr i64 %ea to ptr addrspace(1)
   %end = load i32, ptr addrspace(1) %ep
-  %some = icmp ult i32 %start, %end
+)";
+
+// Row t of a sparse matrix: from p0[t] to p0[t + 1], the sum of p2[p1[i]] goes to p2[n + t]. `load` is how p2 is read.
+std::string Rows(const std::string& load) {
+  return KernelText(kRange + R"(  %some = icmp ult i32 %start, %end
   br i1 %some, label %row, label %done
 row:
   %i = phi i32 [ %start, %0 ], [ %next, %row ]
@@ -149,16 +152,7 @@ TEST_F(LaneCalls, AFaultNamesItsThreadAndLine) {
 
 // Row t as above, of an even length: p0[100 + t] is the sum of p1's words from p0[t] to p0[t + 1], two in a round.
 TEST_F(LaneCalls, ARoundsAccessesAreCheckedTogetherAndFaultByThemselves) {
-  const std::string ir = KernelText(R"(
-  %t = zext i32 %tx to i64
-  %t4 = shl i64 %t, 2
-  %sa = add i64 %p0, %t4
-  %sp = inttoptr i64 %sa to ptr addrspace(1)
-  %start = load i32, ptr addrspace(1) %sp
-  %ea = add i64 %sa, 4
-  %ep = inttoptr i64 %ea to ptr addrspace(1)
-  %end = load i32, ptr addrspace(1) %ep
-  %some = icmp ult i32 %start, %end
+  const std::string ir = KernelText(kRange + R"(  %some = icmp ult i32 %start, %end
   br i1 %some, label %row, label %done
 row:
   %i = phi i32 [ %start, %0 ], [ %next, %row ]
@@ -204,16 +198,7 @@ done:
 
 // Row t as above: p0[100 + t] is the sum of p2[c] and p2[c + 1] for the words c of p1, two of which a round reads.
 TEST_F(LaneCalls, WhatIsKnownLateInARoundIsCheckedThere) {
-  std::string ir = R"(
-  %t = zext i32 %tx to i64
-  %t4 = shl i64 %t, 2
-  %sa = add i64 %p0, %t4
-  %sp = inttoptr i64 %sa to ptr addrspace(1)
-  %start = load i32, ptr addrspace(1) %sp
-  %ea = add i64 %sa, 4
-  %ep = inttoptr i64 %ea to ptr addrspace(1)
-  %end = load i32, ptr addrspace(1) %ep
-  %ya = add i64 %sa, 400
+  std::string ir = kRange + R"(  %ya = add i64 %sa, 400
   %yp = inttoptr i64 %ya to ptr addrspace(1)
   %some = icmp ult i32 %start, %end
   br i1 %some, label %row, label %done
