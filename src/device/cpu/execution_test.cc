@@ -1,12 +1,10 @@
 // Kernels on the CPU device: what they compute, how they end.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <cstring>
 
 #include "cuda/result.h"
 #include "device/cpu/cpu_backend.h"
-#include "device/cpu/memory/huge_pages.h"
 #include "device/cpu/testing/test_kernels.h"
 #include "device/cts/client.h"
 #include "guest/exec/sanitizers.h"
@@ -341,20 +339,6 @@ TEST_F(Execution, AStormOfFaultsLeavesTheOthersAlone) {
   ASSERT_TRUE(steady.Synchronize(1));
   EXPECT_EQ(*counter, kRounds * 8u * 128);
   EXPECT_TRUE(steady.sink().faults().empty());
-}
-
-TEST_F(Execution, LargeMemoryHasHugePagesFromTheBegin) {
-  constexpr uint64_t kBytes = 6 << 20, kHuge = 2 << 20;
-  Client client(backend_.get());
-  const uint64_t address = client.Allocate(kBytes), inside = address / kHuge * kHuge + kHuge;
-  const auto is_there = [&] {
-    unsigned char there = 0;
-    return mincore(reinterpret_cast<void*>(inside + kHuge / 2), 4096, &there) == 0 && (there & 1) != 0;
-  };
-  const bool was_there = is_there();
-  MakeHugePages(inside, inside + kHuge);
-  if (!is_there()) GTEST_SKIP() << "this system makes no huge pages of memory files when asked to";
-  EXPECT_TRUE(was_there);
 }
 
 TEST_F(Execution, AnEndlessKernelGoesAwayWithItsClient) {

@@ -10,7 +10,6 @@
 
 #include "base/checked.h"
 #include "cuda/result.h"
-#include "device/cpu/memory/huge_pages.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -89,17 +88,6 @@ void WindowMemory::LeaveToHolders() {
 
 Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment,
                                         Holder holder) {
-  auto address = AllocateSpace(device, kind, bytes, alignment, holder);
-  // Without the lock: nobody knows the allocation yet. The huge pages at its ends have neighbours in them.
-  if (address && bytes >= kHugePageBytes) {
-    const uint64_t begin = *address / kHugePageBytes * kHugePageBytes, end = AlignUp(*address + bytes, kHugePageBytes);
-    if (extent_.Holds(begin, end - begin)) MakeHugePages(begin, end);
-  }
-  return address;
-}
-
-Result<uint64_t> WindowMemory::AllocateSpace(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment,
-                                             Holder holder) {
   if (device >= accounts_.size())
     return Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
   if (bytes == 0 || (alignment != 0 && !std::has_single_bit(alignment))) {

@@ -110,8 +110,6 @@ class WindowMemory {
   void LeaveToHolders();
   void Return(uint64_t address);
   // Of the part that memory of this kind belongs to, or else of the other one.
-  Result<uint64_t> AllocateSpace(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment,
-                                 Holder holder);
   std::optional<uint64_t> Take(const Allocation& allocation, wire::MemoryKind kind, uint64_t alignment);
   WindowAllocator& AllocatorOf(uint64_t address) {
     return address < origin_ ? host_allocator_ : address < constants_base_ ? device_allocator_ : constants_allocator_;
