@@ -48,6 +48,7 @@ class CpuBackend final : public Backend {
         host_(settings.host_bytes),
         client_host_bytes_(settings.client_host_bytes),
         loaded_kernels_(settings.loaded_kernels),
+        page_maker_(settings.nice, os::NodesOfThisThread().size() < 2),
         ticker_([this](uint64_t now_ns) { return Tick(now_ns); }) {
     guest::InstallGuestFaultHandlers();
     // One spinning SM saves a launch the wake-up; more would take cores from the clients.
@@ -85,7 +86,7 @@ class CpuBackend final : public Backend {
       TUTTI_ASSIGN(Window window, arena.Create());
       TUTTI_TRY(WindowExtent::Close(window.base(), window.bytes()));
       return std::make_unique<CpuSpace>(std::move(window), shape, limits, sink, label, devices_, &host_,
-                                        client_host_bytes_, loaded_kernels_, source_.get());
+                                        client_host_bytes_, &page_maker_, loaded_kernels_, source_.get());
     };
     const bool has_smaller = smaller_.slots() != 0;
     if (has_smaller && limits.small_window) return create_in(smaller_, plan_.smaller);
@@ -146,6 +147,7 @@ class CpuBackend final : public Backend {
   MemoryAccount host_;
   const uint64_t client_host_bytes_;
   const uint32_t loaded_kernels_;
+  HugePageMaker page_maker_;
   std::vector<wire::DeviceInfo> infos_;
   std::atomic<Policy> policy_{Policy::kShare};
   IdleShared idle_;

@@ -56,7 +56,7 @@ CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t number)
 
 CpuSpace::CpuSpace(Window window, const wire::WindowShape& shape, const Limits& limits, Sink* sink,
                    std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, MemoryAccount* host,
-                   uint64_t host_bytes, uint32_t loaded_kernels, CodeSource* source)
+                   uint64_t host_bytes, HugePageMaker* maker, uint32_t loaded_kernels, CodeSource* source)
     : counters_(new metrics::ClientCounters[devices.size()]),
       owner_number_(NextOwnerNumber()),
       label_(std::make_shared<const std::string>(label)),
@@ -64,8 +64,8 @@ CpuSpace::CpuSpace(Window window, const wire::WindowShape& shape, const Limits& 
       host_(std::make_shared<HostShare>(host, host_bytes)),
       window_(std::move(window)),
       shape_(shape),
-      memory_(window_.base(), shape, window_.file(), AccountsOf(devices), host_.get(), limits.memory_groups, sink,
-              counters_.get()),
+      memory_(window_.base(), shape, window_.file(), AccountsOf(devices), host_.get(), maker, limits.memory_groups,
+              sink, counters_.get()),
       modules_(source, &memory_, host_.get(), loaded_kernels),
       engine_(this, sink, &CpuOperation::Make, MostBacklog(host_bytes), host_.get()) {
   for (uint32_t i = 0; i < devices.size(); ++i) parts_.push_back(std::make_unique<Part>(this, devices[i].get(), i));

@@ -39,7 +39,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   // `window` is closed (WindowExtent::Close).
   CpuSpace(Window window, const wire::WindowShape& shape, const Limits& limits, Sink* sink, std::string_view label,
            const std::vector<std::unique_ptr<CpuDevice>>& devices, MemoryAccount* host, uint64_t host_bytes,
-           uint32_t loaded_kernels, CodeSource* source);
+           HugePageMaker* maker, uint32_t loaded_kernels, CodeSource* source);
   ~CpuSpace() override;
 
   const wire::WindowShape& window() const override { return shape_; }

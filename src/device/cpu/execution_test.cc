@@ -1,10 +1,16 @@
 // Kernels on the CPU device: what they compute, how they end.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
+#include "base/clock.h"
 #include "cuda/result.h"
 #include "device/cpu/cpu_backend.h"
+#include "device/cpu/memory/huge_pages.h"
 #include "device/cpu/testing/test_kernels.h"
 #include "device/cts/client.h"
 #include "guest/exec/sanitizers.h"
@@ -339,6 +345,51 @@ TEST_F(Execution, AStormOfFaultsLeavesTheOthersAlone) {
   ASSERT_TRUE(steady.Synchronize(1));
   EXPECT_EQ(*counter, kRounds * 8u * 128);
   EXPECT_TRUE(steady.sink().faults().empty());
+}
+
+bool IsThere(uint64_t address) {
+  unsigned char there = 0;
+  return mincore(reinterpret_cast<void*>(address), 4096, &there) == 0 && (there & 1) != 0;
+}
+
+void AwaitPages(uint64_t begin, uint64_t bytes) {
+  const uint64_t until_ns = NowNs() + 10'000'000'000;
+  for (uint64_t page = begin; page < begin + bytes; page += kHugePageBytes) {
+    while (!IsThere(page + kHugePageBytes / 2) && NowNs() < until_ns) std::this_thread::yield();
+    ASSERT_TRUE(IsThere(page + kHugePageBytes / 2)) << "page " << (page - begin) / kHugePageBytes;
+  }
+}
+
+TEST_F(Execution, LargeMemoryOfADeviceGetsHugePages) {
+  constexpr uint64_t kBytes = 3 * kHugePageBytes;
+  Client client(backend_.get());
+  const uint64_t address = client.Allocate(kBytes);
+  ASSERT_EQ(address % kHugePageBytes, 0u);
+  if (!MakeHugePage(address)) GTEST_SKIP() << "this system makes no huge pages of memory files when asked to";
+  AwaitPages(address, kBytes);
+}
+
+uint64_t FileBytes(int fd) {
+  struct stat info{};
+  fstat(fd, &info);
+  return static_cast<uint64_t>(info.st_blocks) * 512;
+}
+
+// Whoever has all of a device's memory, and frees it, has all of it again at once, whatever is being done for it; and
+// nothing of it stays behind.
+TEST_F(Execution, LargeMemoryCanBeHadAgainOnceItIsFreed) {
+  Client client(backend_.get());
+  const uint64_t all = backend_->memory(0).total_bytes();
+  for (int i = 0; i < 200; ++i) {
+    const auto memory = client.space().Allocate(0, wire::MemoryKind::kDevice, all, 0);
+    ASSERT_TRUE(memory) << memory.error().text << " in round " << i;
+    if (i % 2 != 0) std::this_thread::sleep_for(std::chrono::microseconds(10 * i));
+    ASSERT_TRUE(client.space().Free(*memory));
+    ASSERT_EQ(client.sink().memory_used(0), 0u);
+    const uint64_t until_ns = NowNs() + 10'000'000'000;
+    while (i % 4 == 1 && FileBytes(client.space().window_fd()) != 0 && NowNs() < until_ns) std::this_thread::yield();
+    if (i % 4 == 1) ASSERT_EQ(FileBytes(client.space().window_fd()), 0u) << "round " << i;
+  }
 }
 
 TEST_F(Execution, AnEndlessKernelGoesAwayWithItsClient) {

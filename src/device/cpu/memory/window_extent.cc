@@ -6,11 +6,12 @@
 
 #include "base/checked.h"
 #include "cuda/result.h"
+#include "device/cpu/memory/huge_pages.h"
 
 namespace tutti::device::cpu {
 namespace {
 
-constexpr uint64_t kStepBytes = 2 << 20;
+constexpr uint64_t kStepBytes = kHugePageBytes;
 
 void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
@@ -28,8 +29,10 @@ Status WindowExtent::Map(uint64_t begin, uint64_t end) const {
   constexpr int kFlags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
   const int protection = writable_ ? PROT_READ | PROT_WRITE : PROT_READ;
   const auto at = static_cast<off_t>(fd_offset_ + (begin - base_));
-  if (mmap(Pointer(begin), end - begin, protection, kFlags, fd_, at) != MAP_FAILED) return {};
-  return FailErrno("opening a client's window", cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  if (mmap(Pointer(begin), end - begin, protection, kFlags, fd_, at) == MAP_FAILED)
+    return FailErrno("opening a client's window", cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  madvise(Pointer(begin), end - begin, MADV_HUGEPAGE);  // allows huge_pages.h to make some
+  return {};
 }
 
 Status WindowExtent::Open(uint64_t begin, uint64_t end) {

@@ -9,7 +9,9 @@
 #include <iterator>
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "cuda/result.h"
+#include "device/cpu/memory/huge_pages.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -22,8 +24,8 @@ constexpr uint64_t kMostScratchShared = 64 << 10;  // of scratch memory, which c
 }  // namespace
 
 WindowMemory::WindowMemory(uint64_t window_base, const wire::WindowShape& shape, std::shared_ptr<const os::Fd> file,
-                           std::span<MemoryAccount* const> accounts, HostShare* host, const MemoryGroups& groups,
-                           Sink* sink, metrics::ClientCounters* counters)
+                           std::span<MemoryAccount* const> accounts, HostShare* host, HugePageMaker* maker,
+                           const MemoryGroups& groups, Sink* sink, metrics::ClientCounters* counters)
     : base_(window_base),
       bytes_(shape.bytes),
       origin_(window_base + shape.host_bytes),
@@ -33,6 +35,7 @@ WindowMemory::WindowMemory(uint64_t window_base, const wire::WindowShape& shape,
       file_(std::move(file)),
       accounts_(accounts.begin(), accounts.end()),
       host_(host),
+      maker_(maker),
       groups_(accounts.size()),
       sink_(sink),
       counters_(counters),
@@ -53,6 +56,7 @@ WindowMemory::WindowMemory(uint64_t window_base, const wire::WindowShape& shape,
 }
 
 WindowMemory::~WindowMemory() {
+  maker_->Remove(this);
   if (home_ != nullptr) LeaveToHolders();
   for (const auto& [address, allocation] : allocations_) Unreserve(allocation);
 }
@@ -95,7 +99,7 @@ Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, 
   }
   if (bytes > bytes_)
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes do not fit into the window", bytes));
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const bool on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged;
   const bool whole_pages = TakesWholePages(kind, bytes, holder);
   if (whole_pages) alignment = std::max(alignment, kPageBytes);
@@ -121,16 +125,48 @@ Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, 
   if (allocation.small) ++small_allocations_;
   if (allocation.on_device()) CountUse(device, static_cast<int64_t>(allocation.bytes));
   counters_[device].Add(metrics::Counter::allocations);
+  const bool gets_huge_pages = allocation.on_device() && allocation.bytes >= kHugePageBytes && maker_->works();
+  if (!gets_huge_pages) return *address;
+  fresh_.Add(*address, allocation.bytes, NowNs());
+  lock.unlock();
+  maker_->Add(this);
   return *address;
 }
 
 std::optional<uint64_t> WindowMemory::Take(const Allocation& allocation, wire::MemoryKind kind, uint64_t alignment) {
-  if (kind == wire::MemoryKind::kDevice) {
-    const auto address = device_allocator_.Take(allocation.bytes, alignment);
-    return address ? address : host_allocator_.Take(allocation.bytes, alignment);
+  if (allocation.on_device() && allocation.bytes >= kHugePageBytes && alignment < kHugePageBytes) {
+    if (const auto address = TakeAligned(allocation.bytes, kind, kHugePageBytes)) return address;
   }
-  const auto address = host_allocator_.Take(allocation.bytes, alignment);
-  return address || !device_part_reachable_ ? address : device_allocator_.Take(allocation.bytes, alignment);
+  return TakeAligned(allocation.bytes, kind, alignment);
+}
+
+std::optional<uint64_t> WindowMemory::TakeAligned(uint64_t bytes, wire::MemoryKind kind, uint64_t alignment) {
+  if (kind == wire::MemoryKind::kDevice) {
+    const auto address = device_allocator_.Take(bytes, alignment);
+    return address ? address : host_allocator_.Take(bytes, alignment);
+  }
+  const auto address = host_allocator_.Take(bytes, alignment);
+  return address || !device_part_reachable_ ? address : device_allocator_.Take(bytes, alignment);
+}
+
+// The allocation of the page may be freed while it is made. Its addresses are then given back here, behind the page, so
+// that no memory is taken that nobody has allocated.
+WindowMemory::Made WindowMemory::MakeOne() {
+  std::optional<uint64_t> page, dropped;
+  {
+    std::lock_guard lock(mutex_);
+    page = fresh_.Next(NowNs());
+    if (!page) return fresh_.empty() ? Made::kAllThatWaited : Made::kNoneYet;
+  }
+  const bool made = MakeHugePage(*page);
+  bool has_more;
+  {
+    std::lock_guard lock(mutex_);
+    dropped = fresh_.Made();
+    has_more = !fresh_.empty();
+  }
+  if (dropped) Return(*dropped);
+  return !made ? Made::kRefused : has_more ? Made::kOneOfMore : Made::kAllThatWaited;
 }
 
 Status WindowMemory::Reserve(const Allocation& allocation) {
@@ -218,23 +254,32 @@ void WindowMemory::Return(uint64_t address) {
       allocations_.erase(address);
       return;
     }
+    fresh_.Forget(address);
   }
   // Not yet reachable by others, so the expensive part needs no lock: zeroes partial pages, frees whole ones.
   const uint64_t end = address + allocation.bytes;
   Punch(address, end);
 
   std::lock_guard lock(mutex_);
+  StopCounting(&allocations_.at(address));
+  if (!fresh_.MayGo(address)) return;  // MakeOne calls this again
   allocations_.erase(address);
   const auto [free_begin, free_bytes] = AllocatorOf(address).Give(address, allocation.bytes);
   // The pages at both ends may have become entirely free.
   const uint64_t first = std::max(AlignUp(free_begin, kPageBytes), address / kPageBytes * kPageBytes);
   const uint64_t last = std::min((free_begin + free_bytes) / kPageBytes * kPageBytes, AlignUp(end, kPageBytes));
   if (first < last && (first < address || last > end)) Punch(first, last);
-  Unreserve(allocation);
   if (allocation.small) --small_allocations_;
-  if (!allocation.on_device()) return;
-  CountUse(allocation.device, -static_cast<int64_t>(allocation.bytes));
-  if (allocation.retired) CountFreed(allocation.device, -static_cast<int64_t>(allocation.bytes));
+}
+
+// Its client may allocate as much again, though it may still have its addresses, and a page.
+void WindowMemory::StopCounting(Allocation* allocation) {
+  Unreserve(*allocation);
+  if (allocation->on_device()) {
+    CountUse(allocation->device, -static_cast<int64_t>(allocation->bytes));
+    if (allocation->retired) CountFreed(allocation->device, -static_cast<int64_t>(allocation->bytes));
+  }
+  allocation->counts = Allocation::Counts::kNowhere;
 }
 
 bool WindowMemory::TakesWholePages(wire::MemoryKind kind, uint64_t bytes, Holder holder) const {

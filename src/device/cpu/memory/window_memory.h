@@ -9,7 +9,8 @@
 // Behind the device's memory lie reserved addresses (device/cpu/memory/address_ranges.h), and behind them, at the end
 // of the window, constants, which are mapped read-only. The device's own copies write them through the memory file.
 //
-// Small memory of the device has pages of its own as long as that costs little: only whole pages can be shared.
+// Small memory of the device has pages of its own as long as that costs little: only whole pages can be shared. Large
+// memory of the device begins at huge pages, and is given some (device/cpu/memory/huge_page_maker.h).
 #pragma once
 
 #include <atomic>
@@ -23,6 +24,8 @@
 #include "base/error.h"
 #include "device/common/window_allocator.h"
 #include "device/cpu/memory/address_ranges.h"
+#include "device/cpu/memory/fresh_memory.h"
+#include "device/cpu/memory/huge_page_maker.h"
 #include "device/cpu/memory/shared_range.h"
 #include "device/cpu/memory/window_extent.h"
 #include "device/device.h"
@@ -32,12 +35,12 @@
 
 namespace tutti::device::cpu {
 
-class WindowMemory {
+class WindowMemory final : private HugePageMaker::Memory {
  public:
-  // `accounts`: one per device, outliving this, as do `host`, `sink` and `counters`. `file`: the window's.
+  // `accounts`: one per device, outliving this, as do `host`, `maker`, `sink` and `counters`. `file`: the window's.
   WindowMemory(uint64_t window_base, const wire::WindowShape& shape, std::shared_ptr<const os::Fd> file,
-               std::span<MemoryAccount* const> accounts, HostShare* host, const MemoryGroups& groups, Sink* sink,
-               metrics::ClientCounters* counters);
+               std::span<MemoryAccount* const> accounts, HostShare* host, HugePageMaker* maker,
+               const MemoryGroups& groups, Sink* sink, metrics::ClientCounters* counters);
   ~WindowMemory();
 
   uint64_t base() const { return base_; }
@@ -97,9 +100,11 @@ class WindowMemory {
 
     bool on_device() const { return counts == Counts::kOnDevice; }
   };
+  Made MakeOne() override;
   Status Reserve(const Allocation& allocation);
   Status ReserveOnDevice(uint32_t device, uint64_t bytes);
   void Unreserve(const Allocation& allocation);
+  void StopCounting(Allocation* allocation);
   void CountUse(uint32_t device, int64_t bytes);
   void CountFreed(uint32_t device, int64_t bytes);
   void Punch(uint64_t begin, uint64_t end) const;
@@ -109,8 +114,10 @@ class WindowMemory {
   void NobodyHolds(uint64_t address, uint64_t share);
   void LeaveToHolders();
   void Return(uint64_t address);
-  // Of the part that memory of this kind belongs to, or else of the other one.
+  // Large memory of the device at huge pages, if there is room for that. Of the part that memory of this kind belongs
+  // to, or else of the other one.
   std::optional<uint64_t> Take(const Allocation& allocation, wire::MemoryKind kind, uint64_t alignment);
+  std::optional<uint64_t> TakeAligned(uint64_t bytes, wire::MemoryKind kind, uint64_t alignment);
   WindowAllocator& AllocatorOf(uint64_t address) {
     return address < origin_ ? host_allocator_ : address < constants_base_ ? device_allocator_ : constants_allocator_;
   }
@@ -124,6 +131,7 @@ class WindowMemory {
   const std::shared_ptr<const os::Fd> file_;
   const std::vector<MemoryAccount*> accounts_;
   HostShare* const host_;
+  HugePageMaker* const maker_;
   std::vector<MemoryGroups> groups_;  // per device; constant
   Sink* const sink_;
   metrics::ClientCounters* const counters_;  // per device
@@ -137,6 +145,7 @@ class WindowMemory {
   WindowExtent constants_extent_;
   std::atomic<uint64_t> reach_end_;  // released by PublishReach
   std::unordered_map<uint64_t, Allocation> allocations_;
+  FreshMemory fresh_;
   uint64_t small_allocations_ = 0;  // that have pages of their own
   std::shared_ptr<SharedRange::Home> home_;  // once something has been shared
   uint64_t last_share_ = 0;
