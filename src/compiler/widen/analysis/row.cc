@@ -100,12 +100,14 @@ void Rows::Add(const llvm::Instruction& access, std::vector<Open>& open) {
   const AddressSum sum = AddressSumOf(pointer);
   const unsigned space = pointer->getType()->getPointerAddressSpace();
   const llvm::Align align = llvm::getLoadStoreAlignment(const_cast<llvm::Instruction*>(&access));
+  const bool is_element = type->isSingleValueType() && !type->isVectorTy() && bytes <= 8;
   bool joined = false;
   std::erase_if(open, [&](Open& row) {
     if (row.space == space && row.sum.IsParallelTo(sum)) {
       const int64_t offset = sum.DistanceFrom(row.sum);
       if (row.IsWithin(offset, bytes) && !row.Overlaps(offset, bytes)) {
-        if (!joined && row.writes == writes && row.bytes == bytes && row.align == align && row.MayHave(offset)) {
+        const bool is_alike = is_element && row.writes == writes && row.bytes == bytes && row.align == align;
+        if (!joined && is_alike && row.MayHave(offset)) {
           row.members.push_back({&access, offset});
           row.low = std::min(row.low, offset);
           row.high = std::max(row.high, offset + bytes);
@@ -122,7 +124,7 @@ void Rows::Add(const llvm::Instruction& access, std::vector<Open>& open) {
     Close(row);
     return true;
   });
-  if (joined || open.size() >= kMostRows || !type->isSingleValueType() || type->isVectorTy() || bytes > 8) return;
+  if (joined || open.size() >= kMostRows || !is_element) return;
   const Shape& shape = shapes_.Of(pointer);
   const int64_t stride = StrideOf(shape);
   if (stride < 2 * bytes) return;
