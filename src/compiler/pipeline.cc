@@ -48,6 +48,7 @@ Result<std::vector<uint8_t>> Finish(llvm::Module& module, const std::string& ker
   for (int i = 0; i < 3; ++i) widen.block[i] = options.block[i];
   widen.avx512 = options.target.level == VectorLevel::kAvx512;
   widen.check_addresses = options.check_addresses;
+  widen.lane_after_lane = options.lane_after_lane;
   TUTTI_TRY(Widen(module, widen));
   TUTTI_TRY(VerifyModule(module, "widening"));
   if (options.until == Stage::kWideIr) return Text(module);

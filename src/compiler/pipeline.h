@@ -30,6 +30,7 @@ struct CompileOptions {
   uint32_t optimize = 2;  // 0 .. 3
   // check addresses against the client's window; off for the bench `fence` alone
   bool check_addresses = true;
+  bool lane_after_lane = false;  // each loop that may run so does (WidenOptions); for tests
   HostTarget target;
   Stage until = Stage::kSharedObject;
 };

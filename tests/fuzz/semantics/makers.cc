@@ -246,7 +246,8 @@ constexpr Method kAnywhere[] = {
     &Maker::Carry,         &Maker::Video,       &Maker::Video,       &Maker::VideoMultiplyAdd,
     &Maker::VideoPacked,   &Maker::VideoPacked, &Maker::Lookup,      &Maker::Call,
     &Maker::Hints,         &Maker::Policies,    &Maker::MixIntegers, &Maker::BulkCopy,
-    &Maker::BulkReduction, &Maker::AsyncStore};
+    &Maker::BulkReduction, &Maker::AsyncStore,  &Maker::Gathers,     &Maker::Gathers,
+    &Maker::Fields,        &Maker::Fields};
 
 }  // namespace
 
@@ -254,9 +255,10 @@ Statement Maker::MakeInTurn(uint64_t turn) { return (this->*kAnywhere[turn % std
 
 Statement Maker::Make(bool uniform, uint32_t depth) {
   static constexpr Method kTogether[] = {
-      &Maker::Shuffle,        &Maker::Vote,          &Maker::MatchOrReduce,    &Maker::WarpBarrier,  &Maker::HalvesMeet,
-      &Maker::SharedExchange, &Maker::BarrierReduce, &Maker::ProducerConsumer, &Maker::PhaseBarrier, &Maker::AsyncCopy,
-      &Maker::SharedAtomics,  &Maker::OwnCluster,    &Maker::MatrixMultiply,   &Maker::MatrixMove,   &Maker::Wmma};
+      &Maker::Shuffle,        &Maker::Vote,           &Maker::MatchOrReduce, &Maker::WarpBarrier,
+      &Maker::HalvesMeet,     &Maker::SharedExchange, &Maker::BarrierReduce, &Maker::ProducerConsumer,
+      &Maker::PhaseBarrier,   &Maker::AsyncCopy,      &Maker::SharedAtomics, &Maker::OwnCluster,
+      &Maker::MatrixMultiply, &Maker::MatrixMove,     &Maker::Wmma,          &Maker::SharedFields};
   const uint32_t what = random_.Below(100);
   if (what < 50) return MakeForm(random_.From(Forms()), random_, output_bytes_);
   if (depth < 3 && what < 55) return If(uniform, depth);

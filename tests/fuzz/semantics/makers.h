@@ -54,8 +54,17 @@ class Maker {
   Statement Wmma();
   Statement MixIntegers();
   Statement Apart();
+  Statement Gathers();
+  Statement Fields();
+  Statement SharedFields();
 
  private:
+  Statement SparseRow();
+  Statement LoopInLoop();
+  Statement Chase();
+  Statement BinarySearch();
+  std::string GatherRound(const std::string& leave);
+  std::string ReadFields(const std::string& space, const std::string& base, uint32_t words);
   Statement ArmsMeet();
   Statement ArmsMeetTwice();
   Statement RoundsMeet();

@@ -131,11 +131,13 @@ guest::FenceWords FenceOf(guest::FenceFault& fault) {
   return {4096, uint64_t{1} << 47, reinterpret_cast<uint64_t>(&fault), 0};
 }
 
-compiler::CompileOptions OptionsOf(Judge judge) {
+// Of every four programs two have all loops that may run lane after lane do so, the others those where it pays.
+compiler::CompileOptions OptionsOf(Judge judge, uint64_t seed) {
+  const bool lane_after_lane = seed / 2 % 2 != 0;
   switch (judge) {
-    case Judge::kAvx2: return {.target = compiler::HostTarget::Named("x86-64-v3")};
+    case Judge::kAvx2: return {.lane_after_lane = lane_after_lane, .target = compiler::HostTarget::Named("x86-64-v3")};
     case Judge::kBaseline: return {.target = compiler::HostTarget::Named("x86-64-v2")};
-    default: return {.target = compiler::HostTarget::Detect()};
+    default: return {.lane_after_lane = lane_after_lane, .target = compiler::HostTarget::Detect()};
   }
 }
 
@@ -219,7 +221,7 @@ Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
     else if (outcome.deadlock)
       run.error = "deadlock";
   } else {
-    auto compiled = compiler::TestModule::Open(text, OptionsOf(judge));
+    auto compiled = compiler::TestModule::Open(text, OptionsOf(judge, program.seed));
     if (!compiled) return {.error = compiled.error().text};
     if (fenced) std::memcpy(compiled->Variable(guest::kFenceVariable), &words, sizeof words);
     compiler::GridLaunch launch{.grid = {extent.blocks, 1, 1}, .block = {extent.threads, 1, 1}, .params = params};
