@@ -30,9 +30,20 @@ bool IsOfArguments(const llvm::Instruction& value, unsigned depth = kMaxDepth) {
   });
 }
 
-// The value can be rematerialised in a few cheap instructions: a scalar from arguments, a vector from any scalars.
+// An address that is another scalar and a constant distance: what the accesses to it add anyway.
+bool IsAtDistance(const llvm::Instruction& value) {
+  if (value.getType()->isVectorTy()) return false;
+  if (llvm::isa<llvm::IntToPtrInst, llvm::PtrToIntInst>(value)) return true;
+  return value.getOpcode() == llvm::Instruction::Add && value.getType()->isIntegerTy(64) &&
+         llvm::isa<llvm::ConstantInt>(value.getOperand(1));
+}
+
+bool IsMadeAgainScalar(const llvm::Instruction& value) { return IsOfArguments(value) || IsAtDistance(value); }
+
+// The value can be rematerialised in a few cheap instructions: a scalar from arguments, or from one at a constant
+// distance; a vector from any scalars.
 bool CanBeMadeAgain(const llvm::Instruction& value, unsigned depth = kMaxDepth) {
-  if (!value.getType()->isVectorTy()) return IsOfArguments(value);
+  if (!value.getType()->isVectorTy()) return IsMadeAgainScalar(value);
   if (!IsCheap(value) || depth == 0) return false;
   for (const llvm::Value* operand : value.operands()) {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(operand);
@@ -122,7 +133,7 @@ void FrameCut::Plan(Cut& cut, llvm::ArrayRef<llvm::Instruction*> live) {
       for (llvm::Value* operand : pending.pop_back_val()->operands()) {
         auto* instruction = llvm::dyn_cast<llvm::Instruction>(operand);
         if (instruction == nullptr) continue;
-        if (instruction->getType()->isVectorTy() || IsOfArguments(*instruction)) {
+        if (instruction->getType()->isVectorTy() || IsMadeAgainScalar(*instruction)) {
           pending.push_back(instruction);
         } else {
           Keep(cut, instruction);

@@ -2,8 +2,9 @@
 // re-entry resumes behind the call. What is live across a cut is kept in a frame that the caller owns. Volatile
 // variables, which cannot be SSA values (widen/analysis/local_frame.h), lie in the frame from the start.
 //
-// Live values are reloaded right behind the cut, so between cuts they are in registers as before. What is cheap to
-// compute from arguments, and vectors from scalars (splats, lane numbers), is rematerialised instead.
+// Live values are reloaded right behind the cut, so between cuts they are in registers as before. Three kinds are
+// rematerialised instead: what is cheap to compute from arguments, vectors from scalars (splats, lane numbers), and
+// addresses at a constant distance from another scalar.
 //
 // Values that all frames would hold alike can be kept once: whoever enters the function gives it a *shared* frame to
 // read and another one to write.

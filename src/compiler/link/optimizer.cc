@@ -16,6 +16,7 @@
 
 #include <string>
 
+#include "compiler/link/constants_last.h"
 #include "compiler/link/lockstep.h"
 #include "compiler/link/promote_halves.h"
 #include "compiler/link/rare_paths.h"
@@ -64,6 +65,7 @@ void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t o
     passes.addPass(HoistLoopInvariants());
   }
   if (optimize > 1) {
+    passes.addPass(ConstantsLastPass());
     // Redundancy with a cold path only is none, and PRE's phi would hide from a gather how its index is computed.
     passes.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false)));
   }
