@@ -43,7 +43,8 @@ void Context::NoteFailure(const Error& error) {
     const CUresult destroyed = vendor_.cuEventDestroy_v2(event);
     if (status == CUDA_SUCCESS) status = destroyed;
   }
-  if (status == CUDA_SUCCESS || status == CUDA_ERROR_NOT_READY) return;
+  // No room for one more event says nothing of the context.
+  if (status == CUDA_SUCCESS || status == CUDA_ERROR_NOT_READY || status == CUDA_ERROR_OUT_OF_MEMORY) return;
   failure_ = error;
   lost_.store(true, std::memory_order_release);
   for (Exchange* const place : places_) {

@@ -36,6 +36,8 @@ struct FakeDriver {
   bool reached = true;  // whether events are
   CUresult context = CUDA_SUCCESS;  // what a kernel has done to it
   CUresult copies = CUDA_SUCCESS;
+  CUresult copies_of_rows = CUDA_SUCCESS;
+  CUresult events = CUDA_SUCCESS;  // to be made
   std::function<void()> at_limit = [] {};  // while one is set
   uintptr_t last = 0;
 };
@@ -56,7 +58,9 @@ Vendor MakeVendor() {
     return CUDA_SUCCESS + 0;
   };
   vendor.cuStreamCreateWithPriority = [](CUstream* out, unsigned, int) -> CUresult { return Make(out); };
-  vendor.cuEventCreate = [](CUevent* out, unsigned) -> CUresult { return Make(out); };
+  vendor.cuEventCreate = [](CUevent* out, unsigned) -> CUresult {
+    return driver->events != CUDA_SUCCESS ? driver->events : Make(out);
+  };
   vendor.cuEventRecord = [](CUevent event, CUstream stream) -> CUresult {
     driver->calls.push_back("record " + Name(event) + " in " + Name(stream));
     return CUDA_SUCCESS;
@@ -79,6 +83,7 @@ Vendor MakeVendor() {
                             std::to_string(to) + " in " + Name(stream));
     return driver->copies;
   };
+  vendor.cuMemcpy2DAsync_v2 = [](const CUDA_MEMCPY2D*, CUstream) -> CUresult { return driver->copies_of_rows; };
   vendor.cuMemsetD2D32Async = [](CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
                                  CUstream) -> CUresult {
     driver->calls.push_back("fill " + std::to_string(to) + " pitch " + std::to_string(pitch) + " with " +
@@ -132,6 +137,23 @@ TEST_F(SubmitterTest, WhatIsDoneIsWhatTheEventBehindItSays) {
   driver_.reached = true;
   Step();
   EXPECT_EQ(done(0), 2u);
+}
+
+TEST_F(SubmitterTest, RowsOfAPitchThatTheDriverRefusesAreCopiedOneByOne) {
+  driver_.copies_of_rows = CUDA_ERROR_INVALID_VALUE;
+  Open(0);
+  writer_.Add({.kind = DispatchKind::kCopy, .stream = 0, .sequence = 1}, CopyDispatch{.destination = 200,
+                                                                                      .source = 100,
+                                                                                      .row_bytes = 8,
+                                                                                      .rows = 2,
+                                                                                      .planes = 1,
+                                                                                      .destination_pitch = 16,
+                                                                                      .source_pitch = 8});
+  Step();
+  ASSERT_GE(driver_.calls.size(), 2u);
+  EXPECT_THAT(driver_.calls[0], HasSubstr("copy 8 from 100 to 200"));
+  EXPECT_THAT(driver_.calls[1], HasSubstr("copy 8 from 108 to 216"));
+  EXPECT_FALSE(submitter_.failed());
 }
 
 TEST_F(SubmitterTest, AWaitIsForWhatTheOtherStreamHasBeenGiven) {
@@ -279,6 +301,12 @@ TEST_F(ContextTest, ACallThatIsRefusedIsItsPlacesFailureAlone) {
   Copy(two);
   EXPECT_EQ(two.exchange->streams[0].done.load(), 1u);
   EXPECT_FALSE(two.submitter.failed());
+}
+
+TEST_F(ContextTest, AContextThatHasNoRoomForAnEventIsNotLost) {
+  driver_.events = CUDA_ERROR_OUT_OF_MEMORY;
+  context_.NoteFailure({.code = CUDA_ERROR_INVALID_VALUE});
+  EXPECT_FALSE(context_.lost());
 }
 
 TEST_F(ContextTest, AContextThatIsLostIsTheFailureOfAllPlacesAndWakesThem) {

@@ -194,11 +194,7 @@ Status Submitter::Copy(CUstream stream, const CopyDispatch& copy) const {
       continue;
     }
     if (copy.destination_pitch < copy.row_bytes || copy.source_pitch < copy.row_bytes) {  // rows that overlap
-      for (uint64_t row = 0; row < copy.rows; ++row) {
-        TUTTI_TRY(vendor_.Check(vendor_.cuMemcpyAsync(to + row * copy.destination_pitch, from + row * copy.source_pitch,
-                                                      copy.row_bytes, stream),
-                                "cuMemcpyAsync"));
-      }
+      TUTTI_TRY(CopyRows(stream, to, from, copy));
       continue;
     }
     CUDA_MEMCPY2D rows{};
@@ -209,7 +205,22 @@ Status Submitter::Copy(CUstream stream, const CopyDispatch& copy) const {
     rows.dstPitch = copy.destination_pitch;
     rows.WidthInBytes = copy.row_bytes;
     rows.Height = copy.rows;
-    TUTTI_TRY(vendor_.Check(vendor_.cuMemcpy2DAsync_v2(&rows, stream), "cuMemcpy2DAsync"));
+    const CUresult status = vendor_.cuMemcpy2DAsync_v2(&rows, stream);
+    // A driver may have a largest pitch (CU_DEVICE_ATTRIBUTE_MAX_PITCH), and may refuse those within the device that
+    // are not cuMemAllocPitch's. Then it has begun nothing.
+    if (status == CUDA_ERROR_INVALID_VALUE)
+      TUTTI_TRY(CopyRows(stream, to, from, copy));
+    else
+      TUTTI_TRY(vendor_.Check(status, "cuMemcpy2DAsync"));
+  }
+  return {};
+}
+
+Status Submitter::CopyRows(CUstream stream, uint64_t to, uint64_t from, const CopyDispatch& copy) const {
+  for (uint64_t row = 0; row < copy.rows; ++row) {
+    TUTTI_TRY(vendor_.Check(vendor_.cuMemcpyAsync(to + row * copy.destination_pitch, from + row * copy.source_pitch,
+                                                  copy.row_bytes, stream),
+                            "cuMemcpyAsync"));
   }
   return {};
 }

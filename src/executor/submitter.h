@@ -60,6 +60,7 @@ class Submitter {
   Status OpenStream(uint32_t number, const OpenStreamDispatch& open);
   Status Launch(cuda::CUstream stream, const LaunchDispatch& launch, std::span<const uint8_t> arguments);
   Status Copy(cuda::CUstream stream, const CopyDispatch& copy) const;
+  Status CopyRows(cuda::CUstream stream, uint64_t to, uint64_t from, const CopyDispatch& copy) const;
   Status Fill(cuda::CUstream stream, const FillDispatch& fill) const;
   Status FillRows(cuda::CUstream stream, const FillDispatch& fill, uint64_t pitch, uint64_t width,
                   uint64_t height) const;

@@ -20,6 +20,14 @@ constexpr uint64_t kGranularity = 2u << 20;
 constexpr int kRead = 1, kReadAndWrite = 3;  // CUmemAccess_flags
 constexpr unsigned kPortableAndMapped = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
 
+// Addresses that this process does not use now; 0: there are none.
+uint64_t RoomFor(uint64_t bytes) {
+  void* const room = mmap(nullptr, bytes + kGranularity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return 0;
+  munmap(room, bytes + kGranularity);
+  return AlignUp(reinterpret_cast<uint64_t>(room), kGranularity);
+}
+
 }  // namespace
 
 tutti::Result<uint64_t> Window::Open(os::Fd host_file, uint64_t host_bytes, uint64_t device_bytes, uint64_t wish) {
@@ -34,16 +42,28 @@ tutti::Result<uint64_t> Window::Open(os::Fd host_file, uint64_t host_bytes, uint
   }
   // Our own driver reaches the host part by a mapping of the file at reserved addresses, others as registered memory of
   // this process, which lies where nothing is reserved.
-  const uint64_t reserved_host = vendor_.ours ? host_bytes : 0;
-  CUdeviceptr reserved = 0;
-  TUTTI_TRY(vendor_.Check(vendor_.cuMemAddressReserve(&reserved, reserved_host + device_bytes, kGranularity,
-                                                      wish == 0 ? 0 : wish + host_bytes - reserved_host, 0),
-                          fmt::format("cuMemAddressReserve of {} bytes", reserved_host + device_bytes)));
-  base_ = reserved + reserved_host - host_bytes;
-  reserved_ = reserved;
-  reserved_bytes_ = reserved_host + device_bytes;
-  TUTTI_TRY(vendor_.ours ? OpenHostInReserved(host_file) : OpenHostBelow(host_file));
+  Status opened = OpenAt(wish, host_file);
+  // A wish is no more than a hint, and below the addresses that the driver gives others may lie.
+  if (!opened && !vendor_.ours) opened = OpenAt(RoomFor(host_bytes + device_bytes), host_file);
+  if (!opened) return std::unexpected(opened.error());
+  host_file_ = std::move(host_file);
   return base_;
+}
+
+Status Window::OpenAt(uint64_t wish, const os::Fd& host_file) {
+  const uint64_t reserved_host = vendor_.ours ? host_bytes_ : 0;
+  CUdeviceptr reserved = 0;
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemAddressReserve(&reserved, reserved_host + device_bytes_, kGranularity,
+                                                      wish == 0 ? 0 : wish + host_bytes_ - reserved_host, 0),
+                          fmt::format("cuMemAddressReserve of {} bytes", reserved_host + device_bytes_)));
+  base_ = reserved + reserved_host - host_bytes_;
+  reserved_ = reserved;
+  reserved_bytes_ = reserved_host + device_bytes_;
+  const Status host = vendor_.ours ? OpenHostInReserved(host_file) : OpenHostBelow(host_file);
+  if (host) return {};
+  base_ = 0;
+  vendor_.cuMemAddressFree(std::exchange(reserved_, 0), reserved_bytes_);
+  return host;
 }
 
 tutti::Result<uint64_t> Window::FindAddresses(uint64_t bytes, uint64_t wish) const {
@@ -202,6 +222,8 @@ Status Window::Close() {
     note(UnmapSlab(address, mapped_.begin()->second.bytes));
     mapped_.erase(address);
   }
+  // A lost context unmaps nothing, and no driver takes addresses back where memory is mapped.
+  const bool unmapped = closed.has_value();
   for (const uint64_t address : std::exchange(attached_, {}))
     note(vendor_.Check(vendor_.cuMemHostUnregister(reinterpret_cast<void*>(address)), "cuMemHostUnregister"));
   if (std::exchange(host_is_mapped_, false)) {
@@ -210,7 +232,7 @@ Status Window::Close() {
     else
       munmap(reinterpret_cast<void*>(base_), host_bytes_);
   }
-  if (reserved_ != 0)
+  if (reserved_ != 0 && unmapped)
     note(vendor_.Check(vendor_.cuMemAddressFree(std::exchange(reserved_, 0), reserved_bytes_), "cuMemAddressFree"));
   if (stream_ != nullptr)
     note(vendor_.Check(vendor_.cuStreamDestroy_v2(std::exchange(stream_, nullptr)), "cuStreamDestroy"));

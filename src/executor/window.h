@@ -48,6 +48,7 @@ class Window {
   Result<cuda::CUmemGenericAllocationHandle> Import(int descriptor) const;
   Status Show(uint64_t address, uint64_t bytes, cuda::CUmemGenericAllocationHandle memory, bool writable) const;
   bool IsWhole(uint64_t address, uint64_t bytes) const;
+  Status OpenAt(uint64_t wish, const os::Fd& host_file);
   Status OpenHostInReserved(const os::Fd& host_file);
   Status OpenHostBelow(const os::Fd& host_file);
   Status AllowAccess(uint64_t address, uint64_t bytes, bool writable) const;
@@ -61,6 +62,7 @@ class Window {
   cuda::CUstream stream_ = nullptr;  // for clearing
   uint64_t reserved_ = 0, reserved_bytes_ = 0;  // by the driver
   bool host_is_mapped_ = false;
+  os::Fd host_file_;  // open as long as it is mapped, for drivers that know memory of a process by its file
   std::vector<uint64_t> attached_;  // ranges of the host part that are registered
   std::map<uint64_t, Memory> mapped_;  // in the device part, by address
 };

@@ -28,7 +28,7 @@ int32_t Allocate(ipc::ClientConnection& client) {
 }
 
 TEST(GpuClients, AnExecutorThatHangsHoldsUpItsClientAlone) {
-  setenv("TUTTI_VENDOR_LIBCUDA", ProgramOfThisBuild("lib/libcuda.so.1").c_str(), 1);
+  setenv("TUTTI_VENDOR_LIBCUDA", ProgramOfThisBuild("test/vendor_strict/libcuda.so.1").c_str(), 1);
   setenv("TUTTI_CPU_MEMORY", "64M", 1);
   ServerProcess server({"--device", "cuda"});
   const auto client = server.ConnectHere(1);
@@ -62,7 +62,7 @@ size_t ChildrenOf(pid_t pid) {
 
 // Clients that nobody has but their connection: in one process no two could map their windows.
 TEST(GpuClients, WhoIsAdmittedHasDescriptorsForItsExecutor) {
-  setenv("TUTTI_VENDOR_LIBCUDA", ProgramOfThisBuild("lib/libcuda.so.1").c_str(), 1);
+  setenv("TUTTI_VENDOR_LIBCUDA", ProgramOfThisBuild("test/vendor_strict/libcuda.so.1").c_str(), 1);
   setenv("TUTTI_CPU_MEMORY", "64M", 1);
   constexpr int kFiles = 320;
   ServerProcess server({"--device", "cuda"}, kFiles);

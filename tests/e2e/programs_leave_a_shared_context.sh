@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 use_programs
 [ -x "$bin/tutti-executor" ] || skip "needs tutti-executor"
-export TUTTI_DEVICE=cuda TUTTI_VENDOR_LIBCUDA=$bin/../lib/libcuda.so.1 TUTTI_CPU_MEMORY=256M TUTTI_CPU_SMS=2 TUTTI_ISOLATION=auto
+export TUTTI_DEVICE=cuda TUTTI_VENDOR_LIBCUDA=$bin/../test/vendor_strict/libcuda.so.1 TUTTI_CPU_MEMORY=256M TUTTI_CPU_SMS=2 TUTTI_ISOLATION=auto
 cases=$(dirname "$0")/../run/cases
 "$control" -d
 "$(program matrix_multiply)" --seconds 5 > "$work/neighbour" 2>&1 &

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 use_programs
 [ -x "$bin/tutti-executor" ] || skip "needs tutti-executor"
-export TUTTI_DEVICE=cuda TUTTI_VENDOR_LIBCUDA=$bin/../lib/libcuda.so.1 TUTTI_CPU_MEMORY=256M TUTTI_CPU_SMS=2
+export TUTTI_DEVICE=cuda TUTTI_VENDOR_LIBCUDA=$bin/../test/vendor_strict/libcuda.so.1 TUTTI_CPU_MEMORY=256M TUTTI_CPU_SMS=2
 
 export TUTTI_ISOLATION=shared TUTTI_TRUST=1
 "$control" -d

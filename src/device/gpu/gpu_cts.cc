@@ -1,13 +1,17 @@
-// The GPU device and the conformance suite, with our own driver as the vendor's: each client with an executor of its
-// own, or, in device_gpu_shared_cts, all in one, or, in device_gpu_fenced_cts, all in one with kernels that are fenced.
+// The GPU device and the conformance suite, with our own driver as the vendor's, under the vendor's rules: each client
+// with an executor of its own, or, in device_gpu_shared_cts, all in one, or, in device_gpu_fenced_cts, all in one with
+// kernels that are fenced.
 #include <cstdlib>
 
 #include "device/cts/conformance.h"
 #include "device/gpu/gpu_backend.h"
 #include "device/gpu/testing/fences.h"
+#include "device/gpu/testing/strict_vendor.h"
 
 namespace tutti::device::cts {
 namespace {
+
+[[maybe_unused]] const testing::Environment* const no_breaches = testing::AddGlobalTestEnvironment(new gpu::NoBreaches);
 
 std::unique_ptr<Backend> Create() {
   static const gpu::GpuSettings settings{

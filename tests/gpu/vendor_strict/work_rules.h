@@ -1,0 +1,47 @@
+// Streams, events, modules, functions, linking: which handles there are, and what is asked of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "cuda/types.h"
+
+namespace tutti::gpu::strict {
+
+// Thread-safe.
+class WorkRules {
+ public:
+  static WorkRules& Get();
+
+  // Handles, by what makes and ends them.
+  void Note(const void* handle);
+  int CheckHandle(const char* call, const void* handle);  // 0, or INVALID_HANDLE
+  int End(const char* call, const void* handle);  // also takes it out
+
+  int CheckJitOptions(const char* call, unsigned count, const cuda::CUjit_option* options, void* const* values);
+  int CheckLinkInput(const void* data, size_t bytes, int type);
+  int CheckLaunch(const cuda::CUlaunchConfig* config, cuda::CUfunction function, void** parameters, void** extra);
+  int CheckFunctionAttribute(cuda::CUfunction function, cuda::CUfunction_attribute attribute, int value);
+  // What the function allows itself now, as the vendor's does where nobody has set it.
+  int MostDynamicShared(cuda::CUfunction function);
+  void NoteModule(cuda::CUmodule module, const void* image);
+  int CheckLimit(cuda::CUlimit limit);
+
+ private:
+  struct Function {
+    size_t parameter_bytes = 0;
+    int static_shared = 0, most_threads = 0, most_dynamic_shared = 0;
+    bool wide_clusters = false;
+  };
+  Function& Of(cuda::CUfunction function);
+
+  std::mutex mutex_;
+  std::set<const void*> handles_;
+  std::map<cuda::CUfunction, Function> functions_;
+  bool launched_what_prints_ = false, may_print_ = false;
+};
+
+}  // namespace tutti::gpu::strict
