@@ -112,6 +112,23 @@ TEST_F(GpuRun, EachStepAnswersOrSaysWhatIsLacking) {
   EXPECT_NE(summary.find("\nP8: "), std::string::npos) << summary;
 }
 
+TEST_F(GpuRun, ProgramsUnderTuttiComputeWhatTheyShouldInEachPolicy) {
+  ASSERT_EQ(Run(our_driver, {"--only", "T1"}), 0) << Output();
+  const Evidence evidence = Results();
+  for (const char* policy : {"process", "trusted", "fenced"}) {
+    const Row* const ending = EndingOf(evidence, "T1", policy);
+    ASSERT_NE(ending, nullptr) << policy;
+    EXPECT_EQ(ending->Text("outcome"), "done") << policy << ": " << ending->Text("reason");
+    size_t programs = 0;
+    for (const Row* row : evidence.Of("T1", policy)) {
+      if (!row->Number("processes")) continue;
+      ++programs;
+      EXPECT_EQ(row->Number("words that are wrong"), 0.0) << policy;
+    }
+    EXPECT_EQ(programs, 4u) << policy;
+  }
+}
+
 TEST_F(GpuRun, AnInterruptedRunHasItsLinesAndItsPage) {
   const pid_t run = Start(our_driver, {"--only", "P17,P18"});
   while (Results().Of("P17").empty() && kill(run, 0) == 0) usleep(5'000);

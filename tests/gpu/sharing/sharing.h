@@ -1,4 +1,4 @@
-// The section `sharing_today`.
+// The sections `sharing_today` and `tutti`.
 #pragma once
 
 #include "frame/probe.h"
@@ -6,5 +6,6 @@
 namespace tutti::gpu {
 
 extern const Probe kS1, kS2;
+extern const Probe kT1, kT2, kT3;
 
 }  // namespace tutti::gpu

@@ -49,11 +49,12 @@ void RunKernelWorker(Channel& step, std::string_view) {
   }
 }
 
-Peer StartModelWorker() {
+Peer StartModelWorker(const Peer::Environment& environment) {
   const Torch torch = FindTorch();
   if (torch.python.empty()) GiveUp(Outcome::kLacks, torch.why_not);
-  return Peer::OfProgram("the model worker", {torch.python, Here().data + "/torch_work.py", "serve"},
-                         {{"PYTHONDONTWRITEBYTECODE", "1"}, {"CUDA_MODULE_LOADING", "LAZY"}});
+  Peer::Environment all = {{"PYTHONDONTWRITEBYTECODE", "1"}, {"CUDA_MODULE_LOADING", "LAZY"}};
+  all.insert(all.end(), environment.begin(), environment.end());
+  return Peer::OfProgram("the model worker", {torch.python, Here().data + "/torch_work.py", "serve"}, all);
 }
 
 void Together(std::vector<Peer>& workers, size_t count, const Work& work, double seconds, std::string_view how) {

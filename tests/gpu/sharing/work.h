@@ -19,8 +19,8 @@ std::vector<Work> ModelWork();
 // The role of a worker with kernels: says "ready", hears "run" with a Work's numbers and seconds, says "done" with a
 // count, the seconds, the median and the 99th percentile in ms.
 void RunKernelWorker(Channel& step, std::string_view);
-// A worker with models. Ends the process if PyTorch is not here.
-Peer StartModelWorker();
+// A worker with models, with these variables beside ours. Ends the process if PyTorch is not here.
+Peer StartModelWorker(const Peer::Environment& environment = {});
 
 // The first `count` workers do this at once: one record, with what they did together.
 void Together(std::vector<Peer>& workers, size_t count, const Work& work, double seconds, std::string_view how);
