@@ -29,8 +29,9 @@ std::optional<uint64_t> FreshMemory::Made() {
   return std::exchange(awaited_, false) ? std::optional(made) : std::nullopt;
 }
 
-void FreshMemory::Forget(uint64_t address) {
+bool FreshMemory::Forget(uint64_t address) {
   std::erase_if(waiting_, [address](const Waiting& waiting) { return waiting.address == address; });
+  return making_ == address;
 }
 
 bool FreshMemory::MayGo(uint64_t address) {

@@ -25,8 +25,9 @@ class FreshMemory {
   // The allocation that may go now: a page of it was being made when MayGo was asked.
   std::optional<uint64_t> Made();
 
-  // The allocation has been freed: none of its pages is begun any more.
-  void Forget(uint64_t address);
+  // The allocation has been freed: none of its pages is begun any more. Whether one is being made: it may come behind
+  // whatever its pages are freed by until MayGo is asked.
+  bool Forget(uint64_t address);
   // Whether the allocation, forgotten, may be given back. If not, Made will say when.
   bool MayGo(uint64_t address);
 

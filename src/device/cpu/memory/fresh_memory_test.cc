@@ -54,6 +54,17 @@ TEST(FreshMemory, GetsNoneOnceItIsFreed) {
   EXPECT_TRUE(fresh.empty());
 }
 
+TEST(FreshMemory, SaysThatAPageMayComeBehindWhatFreesIt) {
+  FreshMemory fresh;
+  fresh.Add(kFirst, 4 * kPage, 0);
+  fresh.Add(kSecond, kPage, 0);
+  fresh.Next(FreshMemory::kRestNs);
+  EXPECT_FALSE(fresh.Forget(kSecond));
+  EXPECT_TRUE(fresh.Forget(kFirst));
+  fresh.Made();
+  EXPECT_FALSE(fresh.Forget(kFirst));
+}
+
 TEST(FreshMemory, GoesBehindThePageThatIsBeingMade) {
   FreshMemory fresh;
   fresh.Add(kFirst, 4 * kPage, 0);

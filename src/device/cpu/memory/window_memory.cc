@@ -246,6 +246,7 @@ void WindowMemory::Release(uint64_t address) {
 void WindowMemory::Return(uint64_t address) {
   AddressRanges::Dropped dropped;  // without the lock
   Allocation allocation;
+  bool page_may_follow = false;
   {
     std::lock_guard lock(mutex_);
     allocation = allocations_.at(address);
@@ -254,7 +255,7 @@ void WindowMemory::Return(uint64_t address) {
       allocations_.erase(address);
       return;
     }
-    fresh_.Forget(address);
+    page_may_follow = fresh_.Forget(address);
   }
   // Not yet reachable by others, so the expensive part needs no lock: zeroes partial pages, frees whole ones.
   const uint64_t end = address + allocation.bytes;
@@ -263,6 +264,7 @@ void WindowMemory::Return(uint64_t address) {
   std::lock_guard lock(mutex_);
   StopCounting(&allocations_.at(address));
   if (!fresh_.MayGo(address)) return;  // MakeOne calls this again
+  if (page_may_follow) Punch(address, end);  // made since, perhaps behind the other Punch
   allocations_.erase(address);
   const auto [free_begin, free_bytes] = AllocatorOf(address).Give(address, allocation.bytes);
   // The pages at both ends may have become entirely free.
