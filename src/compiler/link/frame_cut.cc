@@ -33,7 +33,9 @@ bool IsOfArguments(const llvm::Instruction& value, unsigned depth = kMaxDepth) {
 // An address that is another scalar and a constant distance: what the accesses to it add anyway.
 bool IsAtDistance(const llvm::Instruction& value) {
   if (value.getType()->isVectorTy()) return false;
-  if (llvm::isa<llvm::IntToPtrInst, llvm::PtrToIntInst>(value)) return true;
+  // A variable is a place, not a value to keep: each step has its own.
+  if (llvm::isa<llvm::IntToPtrInst, llvm::PtrToIntInst>(value))
+    return !llvm::isa<llvm::AllocaInst>(value.getOperand(0));
   return value.getOpcode() == llvm::Instruction::Add && value.getType()->isIntegerTy(64) &&
          llvm::isa<llvm::ConstantInt>(value.getOperand(1));
 }

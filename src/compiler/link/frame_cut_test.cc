@@ -43,5 +43,29 @@ TEST(FrameCut, AddressesAtDistancesFromOneKeepThatOne) {
   EXPECT_TRUE(places[0].second->isIntegerTy(64));
 }
 
+TEST(FrameCut, KeepsNoVariableForItsAddress) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic diagnostic;
+  const auto module = llvm::parseAssemblyString(R"(
+    declare void @barrier()
+    define i64 @f() {
+      %variable = alloca i32
+      %address = ptrtoint ptr %variable to i64
+      call void @barrier()
+      ret i64 %address
+    })",
+                                                diagnostic, context);
+  ASSERT_TRUE(module) << diagnostic.getMessage().str();
+  llvm::Function& function = *module->getFunction("f");
+  llvm::SmallVector<llvm::CallInst*, 1> calls;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) calls.push_back(call);
+  }
+  const FrameCut cut(function, calls, [](const llvm::Instruction&) { return true; });
+  const auto places = cut.shared_places();
+  ASSERT_EQ(places.size(), 1);
+  EXPECT_TRUE(places[0].second->isIntegerTy(64));
+}
+
 }  // namespace
 }  // namespace tutti::compiler
