@@ -26,11 +26,13 @@ std::optional<uint64_t> FreshMemory::Next(uint64_t now_ns) {
 
 std::optional<uint64_t> FreshMemory::Made() {
   const uint64_t made = std::exchange(making_, 0);
+  freed_ = false;
   return std::exchange(awaited_, false) ? std::optional(made) : std::nullopt;
 }
 
 bool FreshMemory::Forget(uint64_t address) {
   std::erase_if(waiting_, [address](const Waiting& waiting) { return waiting.address == address; });
+  freed_ |= making_ == address;
   return making_ == address;
 }
 

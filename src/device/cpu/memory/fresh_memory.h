@@ -22,6 +22,8 @@ class FreshMemory {
 
   // The page to make next, of an allocation that has rested for kRestNs; Made follows, before another Next.
   std::optional<uint64_t> Next(uint64_t now_ns);
+  // Whether what is being made has been freed meanwhile: then it says nothing of the system if no page was made.
+  bool is_freed() const { return freed_; }
   // The allocation that may go now: a page of it was being made when MayGo was asked.
   std::optional<uint64_t> Made();
 
@@ -38,7 +40,8 @@ class FreshMemory {
   };
   std::deque<Waiting> waiting_;
   uint64_t making_ = 0;  // the allocation of the page that is being made; 0: none is
-  bool awaited_ = false;  // that allocation is to be given back
+  bool freed_ = false;  // that allocation has been
+  bool awaited_ = false;  // and is to be given back
 };
 
 }  // namespace tutti::device::cpu

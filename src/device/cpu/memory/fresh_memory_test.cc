@@ -73,7 +73,9 @@ TEST(FreshMemory, GoesBehindThePageThatIsBeingMade) {
   fresh.Forget(kFirst);
   EXPECT_TRUE(fresh.MayGo(kSecond));
   EXPECT_FALSE(fresh.MayGo(kFirst));
+  EXPECT_TRUE(fresh.is_freed());
   EXPECT_EQ(fresh.Made(), kFirst);
+  EXPECT_FALSE(fresh.is_freed());
   EXPECT_TRUE(fresh.MayGo(kFirst));
   EXPECT_EQ(MakeNext(&fresh), kSecond);
 }

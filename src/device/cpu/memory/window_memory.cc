@@ -158,15 +158,15 @@ WindowMemory::Made WindowMemory::MakeOne() {
     page = fresh_.Next(NowNs());
     if (!page) return fresh_.empty() ? Made::kAllThatWaited : Made::kNoneYet;
   }
-  const bool made = MakeHugePage(*page);
-  bool has_more;
+  bool refused = !MakeHugePage(*page), has_more;
   {
     std::lock_guard lock(mutex_);
+    refused &= !fresh_.is_freed();
     dropped = fresh_.Made();
     has_more = !fresh_.empty();
   }
   if (dropped) Return(*dropped);
-  return !made ? Made::kRefused : has_more ? Made::kOneOfMore : Made::kAllThatWaited;
+  return refused ? Made::kRefused : has_more ? Made::kOneOfMore : Made::kAllThatWaited;
 }
 
 Status WindowMemory::Reserve(const Allocation& allocation) {
