@@ -5,6 +5,7 @@
 //   tutti_v_<name>            every row of functions.def
 //   tutti_gather_<T>, tutti_scatter_<T>, T = i8 i16 i32 i64     lane_memory.cc
 //   tutti_rare_{load,store}_<T>, tutti_rare_{load,store}_run_<T>  rare_access.cc
+//   tutti_rare_store_part_<T>, T = i32 i64                     rare_access.cc
 //   tutti_mma_<shape>_<types>                                  matrix.cc
 //   tutti_permute_i32, tutti_match_{any,all}_{i32,i64}          warp.cc
 #pragma once

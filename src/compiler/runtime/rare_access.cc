@@ -1,10 +1,11 @@
 // The cold way of loads and stores: the lanes' addresses are not where they most likely are, so each is checked against
 // all memories that it may legally lie in, and read or written by itself. As functions, which a kernel has once,
 // however many accesses it makes: in place, the vectors of addresses, their comparison and a gather were two thirds of
-// a kernel's code.
+// a kernel's code. At the end, stores by a part of a warp.
 #include "compiler/runtime/legal_access.h"
 
 using tutti::guest::WarpState;
+using namespace tutti::guest_runtime;
 
 namespace {
 
@@ -27,6 +28,25 @@ TUTTI_INLINE void StoreEach(WarpState* warp, U64 addresses, V data, uint32_t mas
   T values[TUTTI_LANES];
   __builtin_memcpy(values, &data, sizeof values);
   tutti_support_store_each(warp, at, mask, what, place, values, sizeof(T));
+}
+
+// Eight lanes at a time: all of them are a vector, others are stored one by one.
+template <typename T, typename V>
+TUTTI_INLINE void StorePart(uint64_t address, uint32_t mask, V data) {
+  constexpr uint32_t kEach = 8;
+  T values[TUTTI_LANES];
+  __builtin_memcpy(values, &data, sizeof values);
+  for (uint32_t first = 0; first < TUTTI_LANES; first += kEach) {
+    auto* to = reinterpret_cast<char*>(address) + first * sizeof(T);
+    const uint32_t lanes = mask >> first & 0xff;
+    if (lanes == 0xff) {
+      __builtin_memcpy(to, values + first, kEach * sizeof(T));
+    } else {
+      ForEachLane(lanes, [&](uint32_t lane) __attribute__((always_inline)) {
+        __builtin_memcpy(to + lane * sizeof(T), &values[first + lane], sizeof(T));
+      });
+    }
+  }
 }
 
 TUTTI_INLINE U64 Addresses(uint64_t base, const uint64_t* offsets) {
@@ -62,3 +82,12 @@ TUTTI_RARE_ACCESS(i8, uint8_t, I8)
 TUTTI_RARE_ACCESS(i16, uint16_t, I16)
 TUTTI_RARE_ACCESS(i32, uint32_t, I32)
 TUTTI_RARE_ACCESS(i64, uint64_t, I64)
+
+// tutti_rare_store_part_<type>(address, mask, values): into 32 elements from `address` on, which have been checked.
+#define TUTTI_RARE_PART(type, Element, Vector)                                                     \
+  TUTTI_EXPORT void tutti_rare_store_part_##type(uint64_t address, uint32_t mask, Vector values) { \
+    StorePart<Element>(address, mask, values);                                                     \
+  }
+
+TUTTI_RARE_PART(i32, uint32_t, I32)
+TUTTI_RARE_PART(i64, uint64_t, I64)

@@ -135,6 +135,16 @@ bool FunctionEmitter::is_full() const {
   return constant != nullptr && constant->isAllOnesValue();
 }
 
+// Made next to the mask, once: many accesses branch on it (link/shared_conditions.h).
+llvm::Value* FunctionEmitter::RunsAll() {
+  llvm::Value*& all = all_in_[mask_];
+  if (all != nullptr) return all;
+  llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(mask_))
+    builder_.SetInsertPoint(instruction->getParent(), std::next(instruction->getIterator()));
+  return all = builder_.CreateICmpEQ(Bits(mask_), builder_.getInt32(~0u));
+}
+
 llvm::Value* FunctionEmitter::Masked(llvm::Value* condition, bool otherwise) {
   if (is_full()) return condition;
   return builder_.CreateSelect(mask_, condition, llvm::ConstantInt::getBool(condition->getType(), otherwise));

@@ -51,6 +51,7 @@ class FunctionEmitter {
   llvm::Value* mask() const { return mask_; }          // <32 x i1>: the lanes of this block
   llvm::Value* mask_bits();                            // i32
   bool is_full() const;                                // all 32, known now
+  llvm::Value* RunsAll();                              // i1: all 32
   // Lanes of the warp that have not ended may not be in this block.
   bool OthersMayBeElsewhere() const { return OthersMayBeElsewhere(block_); }
   // True the first time in a block for each `members`: the caller then tests whether these lanes are here. Later in the
@@ -136,6 +137,7 @@ class FunctionEmitter {
   llvm::Value* entry_mask_ = nullptr;
   llvm::Value* mask_ = nullptr;
   llvm::Value* mask_bits_ = nullptr;
+  llvm::DenseMap<llvm::Value*, llvm::Value*> all_in_;  // by mask: what RunsAll() made
   llvm::AllocaInst* is_apart_ = nullptr;
   unsigned block_ = 0;
   llvm::SmallPtrSet<const llvm::Value*, 4> met_;  // in this block

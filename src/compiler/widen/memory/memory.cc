@@ -7,9 +7,9 @@
 // check: skipped if a span covers it (RequireLanes), a comparison of the indices if the addresses have one base
 // (RequireIndexed).
 //
-// Only active lanes may touch memory. Stores are masked. Loads in pieces are not, where the whole range has been
-// checked (Pieces::is_readable): reading for inactive lanes is harmless there, and a masked load costs twice a plain
-// one.
+// Only active lanes may touch memory. Stores are masked (before AVX-512: plain where all lanes are active, else a call,
+// EmitPartialStore). Loads in pieces are not, where the whole range has been checked (Pieces::is_readable): reading for
+// inactive lanes is harmless there, and a masked load costs twice a plain one.
 #include "compiler/widen/memory/memory.h"
 
 #include <llvm/IR/Constants.h>
@@ -255,6 +255,9 @@ class MemoryAccess {
     pieces.element = element_;
     pieces.element_bytes = element_bytes_;
     pieces.is_readable = IsReadable();
+    // Before AVX-512 bytes and halves cannot be masked.
+    const bool is_masked = writes() || !pieces.is_readable;
+    pieces.is_by_all = emitter_.is_full() || (is_masked && !emitter_.module().options.avx512 && element_bytes_ < 4);
     llvm::DenseMap<std::pair<Value*, int64_t>, Value*> made;
     for (unsigned p = 0; p < pieces.count(); ++p) {
       Value* base = values_.Base(pointer_, lanes, p);
@@ -281,11 +284,7 @@ class MemoryAccess {
           also(check_.Covers(address, pieces.lanes * bytes(), AccessAlignLog2(instruction_)));
       }
     }
-    // Before AVX-512 bytes and halves cannot be masked.
-    const bool masked = !(llvm::isa<llvm::LoadInst>(instruction_) && pieces.is_readable);
-    if (masked && !emitter_.module().options.avx512 && element_bytes_ < 4 && !emitter_.is_full()) {
-      also(builder_.CreateICmpEQ(emitter_.mask_bits(), builder_.getInt32(~0u)));
-    }
+    if (pieces.is_by_all && !emitter_.is_full()) also(emitter_.RunsAll());
     return holds;
   }
 

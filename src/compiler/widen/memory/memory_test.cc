@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <sstream>
@@ -127,6 +128,80 @@ size_t CallsOf(const std::string& text, const std::string& name) {
     if (line.find("call ") < line.find(name) && line.find(name) != std::string::npos) ++calls;
   }
   return calls;
+}
+
+// p1[i] = p0[i] where t < n: i is the thread, or in rows that are 100 apart.
+std::string GuardedCopy(const std::string& type, unsigned bytes, const std::string& order = "", bool rows = false) {
+  const int shift = std::countr_zero(bytes);
+  const std::string align = ", align " + std::to_string(bytes), index = rows ? "%i" : "%tx";
+  return KernelText("  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %copy, label %done\ncopy:\n" +
+                    std::string("  %row = mul i32 %ty, 100\n  %i = add i32 %row, %tx\n") +
+                    Address("from", "%p0", index, shift) + Address("to", "%p1", index, shift) + "  %v = load " + order +
+                    type + ", ptr addrspace(1) %from" + align + "\n  store " + order + type +
+                    " %v, ptr addrspace(1) %to" + align + "\n  br label %done\ndone:\n  ret void\n");
+}
+
+TEST(Memory, BeforeAvx512AFullWarpStoresWithoutAMask) {
+  for (const bool has_avx512 : {false, true}) {
+    const TestTarget target{.target = HostTarget::Named(has_avx512 ? "x86-64-v4" : "x86-64-v3"),
+                            .block = {64, 1, 1},
+                            .check_addresses = false};
+    const auto words = WidenText(GuardedCopy("float", 4), target);
+    ASSERT_TRUE(words) << words.error().text;
+    EXPECT_EQ(CallsOf(*words, "@llvm.masked.store"), has_avx512 ? 1u : 0u);
+    EXPECT_EQ(words->contains("store <32 x float>"), !has_avx512);
+    EXPECT_EQ(words->contains("tutti_rare_store_part_i32"), !has_avx512);
+    // There is no instruction for a part of the bytes: they are stored one by one.
+    const auto bytes = WidenText(GuardedCopy("i8", 1), target);
+    ASSERT_TRUE(bytes) << bytes.error().text;
+    EXPECT_EQ(CallsOf(*bytes, "@llvm.masked.store"), has_avx512 ? 1u : 0u);
+    EXPECT_EQ(bytes->contains("store <32 x i8>"), !has_avx512);
+    // The last warp of a block may have but 8 lanes.
+    const auto block = WidenText(kCopy, {.target = target.target, .block = {40, 1, 1}, .check_addresses = false});
+    ASSERT_TRUE(block) << block.error().text;
+    EXPECT_EQ(block->contains("tutti_rare_store_part_i32"), !has_avx512);
+  }
+}
+
+TEST(Memory, APartOfAWarpStoresItsOwnAndNothingElse) {
+  struct Case {
+    const char* type;
+    unsigned bytes;
+    const char* order = "";
+  };
+  struct Block {
+    uint32_t x, y;
+  };
+  for (const Case& of : {Case{"i8", 1},
+                         {"i16", 2},
+                         {"i32", 4},
+                         {"float", 4},
+                         {"double", 8},
+                         {"i32", 4, "volatile "},
+                         {"i64", 8, "volatile "},
+                         {"<2 x i16>", 4},
+                         {"<4 x float>", 16},
+                         {"<2 x double>", 16}}) {
+    for (const Block block : {Block{64, 1}, {40, 1}, {16, 4}, {8, 4}}) {
+      const std::string ir = GuardedCopy(of.type, of.bytes, of.order, block.y > 1);
+      for (const char* cpu : {"x86-64-v3", "x86-64-v4"}) {
+        if (HostTarget::Detect().level < HostTarget::Named(cpu).level) continue;
+        auto kernel = BuildWarps(ir, {.target = HostTarget::Named(cpu), .block = {block.x, block.y, 1}});
+        ASSERT_TRUE(kernel) << kernel.error().text;
+        for (const uint32_t count : {0u, 1u, 5u, 8u, 13u, 16u, 31u, 32u, 45u, 64u}) {
+          std::vector<uint8_t> from(400 * of.bytes), to(from.size(), 0xee), expected = to;
+          std::iota(from.begin(), from.end(), uint8_t{0});
+          for (uint32_t y = 0; y < block.y; ++y) {
+            const size_t row = size_t{100} * y * of.bytes, bytes = size_t{std::min(count, block.x)} * of.bytes;
+            std::copy_n(from.begin() + row, bytes, expected.begin() + row);
+          }
+          GridLaunch launch{.block = {block.x, block.y, 1}};
+          RunGrid(kernel->descriptor(), launch.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(count));
+          EXPECT_EQ(to, expected) << of.order << of.type << " by " << count << " of " << block.x << ' ' << cpu;
+        }
+      }
+    }
+  }
 }
 
 // p1[3 at] = p0[3 at] with the components in reverse, where `at` is t or an index from memory, for t < n.

@@ -3,6 +3,7 @@
 #include <llvm/IR/Constants.h>
 
 #include "compiler/widen/emit/function_emitter.h"
+#include "compiler/widen/memory/rare_access.h"
 
 namespace tutti::compiler {
 namespace {
@@ -33,25 +34,46 @@ class PieceAccess {
 
   void Store(llvm::ArrayRef<Value*> components) {
     if (pieces_.lanes == 1) return StoreLanes(components);
-    for (unsigned p = 0; p < pieces_.count(); ++p) {
-      llvm::SmallVector<Value*, 4> own;
-      for (Value* component : components) own.push_back(PieceOf(component, p));
-      for (unsigned v = 0; v < pieces_.components; ++v) {
-        // Element i of vector v in memory: component (v L + i) % n of lane (v L + i) / n.
-        Value* memory = pieces_.components == 1 ? own[0] : Pick(builder_, own, pieces_.lanes, [&](unsigned i) {
-          const unsigned element = v * pieces_.lanes + i;
-          return element % pieces_.components * pieces_.lanes + element / pieces_.components;
-        });
-        if (emitter_.is_full()) {
-          builder_.CreateAlignedStore(memory, Pointer(p, v), llvm::Align(1));
-        } else {
-          builder_.CreateMaskedStore(memory, Pointer(p, v), llvm::Align(1), Mask(MaskOf(p), v));
-        }
-      }
+    const auto store = [&](llvm::function_ref<void(Value*, unsigned, unsigned)> make) -> Value* {
+      for (unsigned p = 0; p < pieces_.count(); ++p) StorePiece(components, p, make);
+      return nullptr;
+    };
+    const auto store_all = [&](Value* memory, unsigned p, unsigned v) {
+      builder_.CreateAlignedStore(memory, Pointer(p, v), llvm::Align(1));
+    };
+    if (pieces_.is_by_all) {
+      store(store_all);
+    } else if (emitter_.module().options.avx512) {
+      store([&](Value* memory, unsigned p, unsigned v) {
+        builder_.CreateMaskedStore(memory, Pointer(p, v), llvm::Align(1), Mask(MaskOf(p), v));
+      });
+    } else {
+      emitter_.Choose(
+          emitter_.RunsAll(), [&] { return store(store_all); },
+          [&] {
+            return store([&](Value* memory, unsigned p, unsigned v) {
+              EmitPartialStore(emitter_, Address(p, v), memory, Mask(MaskOf(p), v));
+            });
+          });
     }
   }
 
  private:
+  // Each vector is stored as soon as it is made, by `store`(vector, p, number of the vector).
+  void StorePiece(llvm::ArrayRef<Value*> components, unsigned p,
+                  llvm::function_ref<void(Value*, unsigned, unsigned)> store) {
+    llvm::SmallVector<Value*, 4> own;
+    for (Value* component : components) own.push_back(PieceOf(component, p));
+    for (unsigned v = 0; v < pieces_.components; ++v) {
+      // Element i of vector v in memory: component (v L + i) % n of lane (v L + i) / n.
+      Value* memory = pieces_.components == 1 ? own[0] : Pick(builder_, own, pieces_.lanes, [&](unsigned i) {
+        const unsigned element = v * pieces_.lanes + i;
+        return element % pieces_.components * pieces_.lanes + element / pieces_.components;
+      });
+      store(memory, p, v);
+    }
+  }
+
   // The vectors of a contiguous access, each of `lanes_each` lanes.
   llvm::SmallVector<Value*, 4> LoadLanes() {
     llvm::Type* of_lane = llvm::FixedVectorType::get(pieces_.element, pieces_.components);
@@ -85,10 +107,12 @@ class PieceAccess {
 
   llvm::Type* MemoryType() const { return llvm::FixedVectorType::get(pieces_.element, pieces_.lanes); }
 
+  Value* Address(unsigned piece, unsigned vector) {
+    return builder_.CreateAdd(pieces_.addresses[piece],
+                              builder_.getInt64(vector * pieces_.lanes * pieces_.element_bytes));
+  }
   Value* Pointer(unsigned piece, unsigned vector) {
-    Value* address =
-        builder_.CreateAdd(pieces_.addresses[piece], builder_.getInt64(vector * pieces_.lanes * pieces_.element_bytes));
-    return builder_.CreateIntToPtr(address, builder_.getPtrTy());
+    return builder_.CreateIntToPtr(Address(piece, vector), builder_.getPtrTy());
   }
 
   Value* PieceOf(Value* vector, unsigned piece) {
@@ -114,7 +138,7 @@ class PieceAccess {
       if (pieces_.addresses[earlier] == pieces_.addresses[p]) return loaded_[earlier];
     }
     Value* mask = nullptr;
-    if (!emitter_.is_full() && !pieces_.is_readable) {
+    if (!pieces_.is_by_all && !pieces_.is_readable) {
       mask = MaskOf(p);
       for (unsigned later = p + 1; later < pieces_.count(); ++later) {
         if (pieces_.addresses[later] == pieces_.addresses[p]) mask = builder_.CreateOr(mask, MaskOf(later));

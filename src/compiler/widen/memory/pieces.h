@@ -24,6 +24,7 @@ struct Pieces {
   uint64_t element_bytes = 0;
   llvm::SmallVector<llvm::Value*, 4> addresses;  // i64, one for each piece
   bool is_readable = false;  // all that the pieces cover may be read: loads need no mask
+  bool is_by_all = false;    // all lanes are active where the pieces are accessed: no mask is needed
 
   unsigned count() const { return kLanes / lanes; }
 };

@@ -109,4 +109,20 @@ void EmitRareRowStore(FunctionEmitter& emitter, const Row& row, const Region& re
     access.Store(member.element, {emitter, region, *member.access}, access.bytes(), values[member.element]);
 }
 
+void EmitPartialStore(FunctionEmitter& emitter, Value* address, Value* values, Value* mask) {
+  llvm::IRBuilder<>& builder = emitter.builder();
+  const auto* type = llvm::cast<llvm::FixedVectorType>(values->getType());
+  llvm::Type* integer = builder.getIntNTy(type->getScalarSizeInBits());
+  // The function takes 32 elements.
+  llvm::SmallVector<int, kLanes> lanes(kLanes, -1);
+  for (unsigned i = 0; i < type->getNumElements(); ++i) lanes[i] = static_cast<int>(i);
+  values = builder.CreateShuffleVector(builder.CreateBitCast(values, type->getWithNewType(integer)), lanes);
+  Value* bits =
+      builder.CreateZExt(builder.CreateBitCast(mask, builder.getIntNTy(type->getNumElements())), builder.getInt32Ty());
+  const std::string name = "tutti_rare_store_part_i" + std::to_string(integer->getIntegerBitWidth());
+  builder.CreateCall(
+      emitter.module().Runtime(name, builder.getVoidTy(), {address->getType(), bits->getType(), values->getType()}),
+      {address, bits, values});
+}
+
 }  // namespace tutti::compiler
