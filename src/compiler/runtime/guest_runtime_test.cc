@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <type_traits>
 
 #include "compiler/runtime/vector_function.h"
 
@@ -171,7 +172,8 @@ std::vector<T> Operands(size_t count, uint64_t seed) {
 
 template <typename T>
 bool Same(T a, T b) {
-  return (a != a && b != b) || std::memcmp(&a, &b, sizeof a) == 0;
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<Bits>(a) == std::bit_cast<Bits>(b);
 }
 
 // Reference: the host's own instruction under fesetround. The volatiles keep it between the two calls.
