@@ -1,7 +1,7 @@
 # `cmake --install`: the build tree's layout below lib/tutti, by which the programs find each other and the library, and links
 # to what users call.
-install(TARGETS tutti tutti-control tutti-server tutti-compiler tutti-executor RUNTIME DESTINATION lib/tutti/bin)
-foreach(program tutti-device-plugin tutti-exporter)  # left out where gRPC is
+install(TARGETS tutti tutti-control tutti-server tutti-fence tutti-executor RUNTIME DESTINATION lib/tutti/bin)
+foreach(program tutti-compiler tutti-device-plugin tutti-exporter)  # left out where LLVM is, or gRPC
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION lib/tutti/bin)
   endif()
@@ -12,8 +12,12 @@ foreach(integration slurm skyward grafana)
   endif()
 endforeach()
 # Those from PTX alone: what nvcc builds has parts of its toolkit in it.
-install(PROGRAMS examples/demo DESTINATION lib/tutti/examples)
 set(examples vector_add matrix_multiply reduction mandelbrot histogram n_body)
+if(TARGET vector_add_driver)
+  install(PROGRAMS examples/demo DESTINATION lib/tutti/examples)
+else()
+  set(examples)
+endif()
 foreach(example ${examples})
   install(TARGETS ${example}_driver RUNTIME DESTINATION lib/tutti/examples)
 endforeach()
@@ -27,8 +31,8 @@ if(stand_ins)
   install(TARGETS ${stand_ins} LIBRARY DESTINATION lib/tutti/lib/libraries NAMELINK_SKIP)
 endif()
 # All that is installed, to be built without the rest.
-set(installed tutti tutti-control tutti-server tutti-compiler tutti-executor cuda nvidia-ml nvidia-smi ${stand_ins})
-foreach(target tutti-device-plugin tutti-exporter tutti-keep-ptx)
+set(installed tutti tutti-control tutti-server tutti-fence tutti-executor cuda nvidia-ml nvidia-smi ${stand_ins})
+foreach(target tutti-compiler tutti-device-plugin tutti-exporter tutti-keep-ptx)
   if(TARGET ${target})
     list(APPEND installed ${target})
   endif()

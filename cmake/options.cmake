@@ -37,6 +37,8 @@ if(TUTTI_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT TUTTI_FUZZ)
   add_link_options(-shared-libsan -Wl,-rpath,${TUTTI_SANITIZER_DIR})
 endif()
 
+option(TUTTI_LLVM "the CPU device's compiler, and all tests; without it a build needs no LLVM, and serves GPUs" ON)
+
 option(TUTTI_FUZZ "build tests/fuzz, with coverage in everything they link" OFF)
 if(TUTTI_FUZZ)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)

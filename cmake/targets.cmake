@@ -37,8 +37,21 @@ function(tutti_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gtest_main GTest::gmock Threads::Threads)
   tutti_compiled_as_test(${name} ${ARG_APART})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  if(NOT TUTTI_LLVM)  # many of them start a CPU device
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
+
+# A program or library that brings libstdc++ along, and runs with a C library of years before. Not with a sanitizer, whose
+# run-time must see the functions of both.
+function(tutti_for_old_systems target)
+  if(NOT TUTTI_SANITIZE)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:tutti_old_libc>)
+  endif()
 endfunction()
 
 # tutti_program(name SOURCES ... [DEPENDS ...]): a program in build/<preset>/bin.

@@ -30,7 +30,7 @@ struct Patient {
 };
 
 // The installation.
-Finding CheckPrograms(const Patient&);  // server and compiler stand beside this program
+Finding CheckPrograms(const Patient&);  // the others stand beside this one
 Finding CheckLoader(
     const Patient&);  // which libcuda.so.1 the program gets, and why; asked before this process loads one
 Finding CheckLibrary(const Patient&);  // our libcuda.so.1 is there and can be loaded

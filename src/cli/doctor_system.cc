@@ -34,13 +34,23 @@ std::filesystem::path Existing(std::filesystem::path path) {
 
 Finding CheckPrograms(const Patient&) {
   std::string missing;
-  for (const char* name : {"tutti-control", "tutti-server", "tutti-compiler"}) {
-    if (access((os::ProgramDirectory() + "/" + name).c_str(), X_OK) != 0)
-      missing += std::string(missing.empty() ? "" : ", ") + name;
+  const auto is_here = [](const char* name) {
+    return access((os::ProgramDirectory() + "/" + name).c_str(), X_OK) == 0;
+  };
+  for (const char* name : {"tutti-control", "tutti-server", "tutti-executor", "tutti-fence"}) {
+    if (!is_here(name)) missing += std::string(missing.empty() ? "" : ", ") + name;
   }
-  if (missing.empty()) return {.text = "programs are in " + os::ProgramDirectory()};
-  return {Finding::Kind::kProblem, fmt::format("{} missing in {}", missing, os::ProgramDirectory()),
-          "build or install them there: ./dev build"};
+  if (!missing.empty())
+    return {Finding::Kind::kProblem, fmt::format("{} missing in {}", missing, os::ProgramDirectory()),
+            "build or install them there: ./dev build"};
+  if (is_here("tutti-compiler")) return {.text = "programs are in " + os::ProgramDirectory()};
+  const std::string device = os::Environment("TUTTI_DEVICE");
+  if (device == "cuda")
+    return {.text =
+                fmt::format("programs are in {}, for GPUs alone: there is no tutti-compiler", os::ProgramDirectory())};
+  return {Finding::Kind::kProblem,
+          fmt::format("no tutti-compiler in {}, so the CPU device runs no kernels", os::ProgramDirectory()),
+          "on a machine with a GPU set TUTTI_DEVICE=cuda for the daemon; else build it there: ./dev build"};
 }
 
 Finding CheckLibrary(const Patient&) {

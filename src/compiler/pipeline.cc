@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/input/read_module.h"
 #include "compiler/link/object_emitter.h"
 #include "compiler/link/optimizer.h"
 #include "compiler/link/shared_object.h"
@@ -16,9 +17,6 @@
 #include "compiler/runtime/guest_runtime.h"
 #include "compiler/widen/widen.h"
 #include "cuda/result.h"
-#include "image/ptx_selection.h"
-#include "ptx/linker.h"
-#include "ptx/parser.h"
 
 namespace tutti::compiler {
 namespace {
@@ -82,14 +80,8 @@ Result<std::unique_ptr<ImageCompiler>> ImageCompiler::Open(std::span<const uint8
   PhaseTimes unwatched;
   PhaseTimes& phases = times != nullptr ? *times : unwatched;
   phases.Start("parse");
-  TUTTI_ASSIGN(const std::vector<image::PtxText> units, image::SelectPtx(image, capability));
-  std::vector<ptx::Module> parsed;
-  for (const image::PtxText& unit : units) {
-    TUTTI_ASSIGN(ptx::Module module, ptx::Parse(unit.text));
-    parsed.push_back(std::move(module));
-  }
-  TUTTI_ASSIGN(ptx::Module linked, ptx::Link(std::move(parsed)));
-  auto module = std::make_unique<ptx::Module>(std::move(linked));
+  TUTTI_ASSIGN(ptx::Module read, ReadModule(image, capability));
+  auto module = std::make_unique<ptx::Module>(std::move(read));
   phases.Start("layout");
   TUTTI_ASSIGN(ModuleLayout layout, ModuleLayout::Make(*module));
   phases.Stop();

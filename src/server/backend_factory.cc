@@ -40,8 +40,7 @@ Result<std::shared_ptr<os::Spawner>> StartSpawner(std::string_view device) {
     return os::Spawner::Start({device::CompilerHost::ProgramOf(device::CodeSettings::FromEnvironment())});
   if (device != "cuda") return nullptr;
   TUTTI_ASSIGN(const auto settings, device::gpu::GpuSettings::FromEnvironment());
-  return os::Spawner::Start(
-      {settings.ProgramOf(), device::CompilerHost::ProgramOf(device::CodeSettings::FromEnvironment())});
+  return os::Spawner::Start({settings.ProgramOf(), device::CompilerHost::ProgramOf(device::CodeSettings::OfFences())});
 }
 
 Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared,
@@ -64,10 +63,10 @@ Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bo
     if (shared) settings.isolation = isolation;
     std::shared_ptr<device::FenceStore> fences;
     if (settings.isolation != device::gpu::Isolation::kProcess && !trust) {
-      constexpr uint32_t kCompiler = 1;  // of the spawner's programs
-      const auto code = device::CodeSettings::FromEnvironment();
+      constexpr uint32_t kFence = 1;  // of the spawner's programs
+      const auto code = device::CodeSettings::OfFences();
       fences = std::make_shared<device::FenceStore>(
-          code, std::make_shared<device::CompilerHost>(code.compiler, spawner, kCompiler));
+          code, std::make_shared<device::CompilerHost>(code.compiler, spawner, kFence));
     }
     return device::gpu::CreateGpuBackend(settings, std::move(spawner), std::move(fences));
   }

@@ -102,7 +102,7 @@ with_libraries() {
 make_plugin_image() {
   local root=$work/image/plugin name
   mkdir -p "$root"/usr/local/tutti/{bin,lib}
-  for name in tutti-control tutti-server tutti-compiler tutti tutti-device-plugin tutti-exporter; do cp "$bin/$name" "$root/usr/local/tutti/bin/"; done
+  for name in tutti-control tutti-server tutti-compiler tutti-executor tutti-fence tutti tutti-device-plugin tutti-exporter; do cp "$bin/$name" "$root/usr/local/tutti/bin/"; done
   ln -s tutti-control "$root/usr/local/tutti/bin/nvidia-cuda-mps-control"
   ln -s tutti-server "$root/usr/local/tutti/bin/nvidia-cuda-mps-server"
   cp "$bin/../lib/libcuda.so.1" "$root/usr/local/tutti/lib/"

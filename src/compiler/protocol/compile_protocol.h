@@ -1,5 +1,5 @@
-// Between the device (device/compile/compiler_pool) and the tutti-compiler worker: one SOCK_SEQPACKET pair, one request
-// at a time. Requests and replies are base/bytes.h strings in the order of the fields.
+// Between the device (device/compile/compiler_pool) and a worker, tutti-compiler or tutti-fence: one SOCK_SEQPACKET
+// pair, one request at a time. Requests and replies are base/bytes.h strings in the order of the fields.
 //
 // The worker gets the image as a memory file, and another one to write its result into: it sends no descriptors, since
 // the kernel refuses those of a process with few of its own while its user has more than that in flight elsewhere
@@ -20,7 +20,7 @@ namespace tutti::compiler {
 enum class CompileOp : uint32_t {
   kIndex = 1,  // image -> ModuleIndex
   kKernel = 2,  // image + kernel name + block shape -> shared object
-  kFence = 3,  // image -> FencedImage (compiler/protocol/fenced_image.h)
+  kFence = 3,  // tutti-fence alone: image -> FencedImage (compiler/protocol/fenced_image.h)
 };
 
 // Fd 0 of the message: the image: PTX text, or a fatbin (any compression), or several images in one

@@ -50,11 +50,11 @@ CommandLineResult ParseCommandLine(int count, char** arguments) {
   options.AddOption("input", &line.input, "PTX text or a fatbin; - reads standard input").Placeholder("FILE");
   options
       .AddOption("--emit", &emit,
-                 "What to make: index (what the device keeps of the module), fenced-ptx (the module with its accesses "
-                 "checked, for a GPU), ir (one thread), widened (one warp), "
-                 "opt-ir, asm, obj, so")
+                 "What to make: index (what the device keeps of the module), ir (one thread), widened (one warp), "
+                 "opt-ir, asm, "
+                 "obj, so")
       .Placeholder("STAGE")
-      .Check(command_line::OneOf({"index", "fenced-ptx", "ir", "widened", "opt-ir", "asm", "obj", "so"}));
+      .Check(command_line::OneOf({"index", "ir", "widened", "opt-ir", "asm", "obj", "so"}));
   options.AddOption("--kernel,-k", &line.kernel, "The kernel to compile; optional if there is only one")
       .Placeholder("NAME");
   options.AddOption("--block,-b", &block, "Compile for this block shape; without it for any, which is slower")
@@ -83,8 +83,7 @@ CommandLineResult ParseCommandLine(int count, char** arguments) {
   }
   if (!line.worker && !line.cache_key && line.input.empty()) return complain("no input (--help tells more)");
   line.index = emit == "index";
-  line.fenced_ptx = emit == "fenced-ptx";
-  if (!emit.empty() && !line.index && !line.fenced_ptx) line.stage = kStages.at(emit);
+  if (!emit.empty() && !line.index) line.stage = kStages.at(emit);
   if (!line.output.empty() && emit.empty()) line.stage = Stage::kSharedObject;
   if (!line.kernel.empty() && emit.empty() && !line.stage) line.stage = Stage::kSharedObject;
   return {line, std::nullopt};

@@ -18,7 +18,6 @@ struct CommandLine {
   std::string kernel;           // empty: the only one
   std::optional<Stage> stage;   // none: list the module
   bool index = false;           // --emit=index
-  bool fenced_ptx = false;      // --emit=fenced-ptx
   bool verbose = false;
   std::string cpu;              // empty: this machine's
   std::array<uint32_t, 3> block = {0, 0, 0};

@@ -10,12 +10,11 @@
 #include <iterator>
 
 #include "base/log.h"
-#include "compiler/fence/fence.h"
 #include "compiler/link/host_target.h"
 #include "compiler/pipeline.h"
 #include "compiler/protocol/compile_protocol.h"
+#include "compiler/serving/sandbox.h"
 #include "compiler/worker/command_line.h"
-#include "compiler/worker/sandbox.h"
 #include "compiler/worker/service.h"
 #include "guest/cpu/kernel_abi.h"
 #include "os/lifeline.h"
@@ -34,8 +33,6 @@ int RunWorker() {
   os::EndWith(kCompilerLifelineFd);
   Service service(HostTarget::Detect());
   if (const auto warm = service.WarmUp(); !warm) return Complain(kCannotCompile, warm.error().text);
-  // when memory runs out the OOM killer takes a compiler, not the server
-  std::ofstream("/proc/self/oom_score_adj") << 1000;
   if (const auto shut = EnterSandbox(kCompilerSocketFd, kCompilerLifelineFd, {}); !shut)
     return Complain(kCannotCompile, shut.error().text);
   return service.Serve(kCompilerSocketFd) ? 0 : kCannotCompile;
@@ -84,14 +81,6 @@ int Write(const CommandLine& line, bool is_text, const std::vector<uint8_t>& byt
   return file ? 0 : Complain(kUsage, FailErrno(line.output).error().text);
 }
 
-int WriteFenced(const CommandLine& line, const ptx::Module& module) {
-  const auto fenced = FencePtx(module);
-  if (!fenced) return Complain(kCannotCompile, line.input + ": " + fenced.error().text);
-  for (const auto& [function, why] : fenced->refused)
-    fmt::print(stderr, "tutti-compiler: {} is left out: {}\n", function, why);
-  return Write(line, true, {fenced->ptx.begin(), fenced->ptx.end()});
-}
-
 int Run(const CommandLine& line) {
   const auto input = ReadInput(line.input);
   if (!input) return Complain(kUsage, input.error().text);
@@ -99,7 +88,6 @@ int Run(const CommandLine& line) {
   const auto compiler = ImageCompiler::Open(*input, line.capability, &times);
   if (!compiler) return Complain(kCannotCompile, line.input + ": " + compiler.error().text);
   if (line.index) return Write(line, false, module::Serialize((*compiler)->index()));
-  if (line.fenced_ptx) return WriteFenced(line, (*compiler)->module());
   if (!line.stage) {
     ListModule(**compiler);
     if (line.verbose) PrintTimes(times);

@@ -1,5 +1,5 @@
 // Each claim is tried in a child that has entered the sandbox; the child's exit status is the answer.
-#include "compiler/worker/sandbox.h"
+#include "compiler/serving/sandbox.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

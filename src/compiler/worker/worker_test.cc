@@ -1,25 +1,18 @@
-// The program tutti-compiler as the device starts it: a process with a socket as descriptor 3.
-#include <fcntl.h>
+// The program tutti-compiler as the device starts it.
+#include "compiler/serving/testing/worker.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <linux/capability.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
-#include "compiler/protocol/compile_protocol.h"
-#include "compiler/protocol/fenced_image.h"
 #include "cuda/result.h"
 #include "module/module_index.h"
-#include "os/filled_memory.h"
-#include "os/memory.h"
 #include "os/socket.h"
 
 namespace tutti {
@@ -45,74 +38,9 @@ constexpr const char* kModule = R"(.version 8.0
 }
 )";
 
-// As a server's compiler has none.
-void DropCapabilities() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct none[2] = {};
-  if (syscall(SYS_capset, &header, none) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) _exit(126);
-}
-
-class Worker : public testing::Test {
+class Worker : public compiler::WorkerTest {
  protected:
-  void SetUp() override {
-    auto sockets = os::SocketPair();
-    ASSERT_TRUE(sockets);
-    process_ = fork();
-    if (process_ == 0) {
-      if (sockets->second.get() == compiler::kCompilerSocketFd) {
-        fcntl(compiler::kCompilerSocketFd, F_SETFD, 0);
-      } else {
-        dup2(sockets->second.get(), compiler::kCompilerSocketFd);
-      }
-      DropCapabilities();
-      execl(TUTTI_COMPILER, "tutti-compiler", "--worker", nullptr);
-      _exit(127);
-    }
-    socket_ = std::move(sockets->first);
-  }
-  void TearDown() override {
-    socket_.Reset();
-    if (process_ <= 0) return;
-    int status = 0;
-    waitpid(process_, &status, 0);
-    if (expect_clean_end_) {
-      EXPECT_EQ(status, 0);
-    }
-  }
-
-  void Send(const compiler::CompileRequest& request, const std::string& image) {
-    auto file = os::CreateMemory("image", image.size());
-    ASSERT_EQ(pwrite(file->get(), image.data(), image.size(), 0), static_cast<ssize_t>(image.size()));
-    result_ = *os::CreateMemoryToFill("result");
-    const int fds[] = {file->get(), result_.get()};
-    ASSERT_TRUE(os::Send(socket_.get(), compiler::Serialize(request), fds));
-  }
-  struct Answer {
-    compiler::CompileReply reply;
-    std::vector<uint8_t> bytes;
-  };
-  Answer Receive() {
-    Answer answer;
-    auto message = os::Receive(socket_.get(), 60'000);
-    if (!message || message->bytes.empty()) {
-      answer.reply.status = -1;
-      return answer;
-    }
-    answer.reply = *compiler::ParseCompileReply(message->bytes);
-    struct stat info{};
-    fstat(result_.get(), &info);
-    answer.bytes.resize(static_cast<size_t>(info.st_size));
-    EXPECT_EQ(pread(result_.get(), answer.bytes.data(), answer.bytes.size(), 0), info.st_size);
-    return answer;
-  }
-  Answer Ask(const compiler::CompileRequest& request, const std::string& image) {
-    Send(request, image);
-    return Receive();
-  }
-
-  os::Fd socket_, result_;
-  pid_t process_ = -1;
-  bool expect_clean_end_ = true;
+  Worker() : WorkerTest(TUTTI_COMPILER) {}
 };
 
 TEST_F(Worker, IndexesAModuleAndNamesTheKernelThatIsBroken) {
@@ -127,25 +55,8 @@ TEST_F(Worker, IndexesAModuleAndNamesTheKernelThatIsBroken) {
   ASSERT_EQ(index->variables.size(), 1u);
 }
 
-TEST_F(Worker, FencesAModuleAndSaysWhatCannotBe) {
-  const Answer answer = Ask({.op = compiler::CompileOp::kFence}, kModule);
-  ASSERT_EQ(answer.reply.status, 0) << answer.reply.log;
-  const auto fenced = compiler::ParseFencedImage(answer.bytes);
-  ASSERT_TRUE(fenced) << fenced.error().text;
-  EXPECT_THAT(fenced->ptx, testing::HasSubstr("__tutti_check"));
-  EXPECT_EQ(fenced->functions, (std::vector<std::string>{"fill", "broken"}));
-  ASSERT_EQ(fenced->refused.size(), 1u);
-  EXPECT_THAT(fenced->refused.at("broken"), testing::HasSubstr("frobnicate"));
-}
-
-TEST(FencedImage, ThatIsCutShortIsNone) {
-  const compiler::FencedImage image{.ptx = "text", .functions = {"k", "f"}, .refused = {{"f", "why"}}};
-  const std::vector<uint8_t> bytes = compiler::Serialize(image);
-  const auto whole = compiler::ParseFencedImage(bytes);
-  ASSERT_TRUE(whole);
-  EXPECT_EQ(whole->refused, image.refused);
-  for (size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_FALSE(compiler::ParseFencedImage(std::span(bytes).first(size))) << size;
+TEST_F(Worker, MakesNothingForAGpu) {
+  EXPECT_EQ(Ask({.op = compiler::CompileOp::kFence}, kModule).reply.status, cuda::CUDA_ERROR_NOT_SUPPORTED);
 }
 
 TEST_F(Worker, CompilesAKernelToASharedObject) {

@@ -16,7 +16,7 @@ struct CodeSettings {
   // The cache's folder. Empty: no cache, each server compiles everything anew.
   std::string cache_folder;
   uint64_t cache_bytes = 4ull << 30;
-  std::string compiler;  // path of tutti-compiler
+  std::string compiler;  // path of tutti-compiler, or of tutti-fence
   uint32_t max_compilers = 1;
   uint32_t capability = 0;  // of the devices, 80 for 8.0: selects among a program's PTX texts; 0: the newest
   uint64_t request_limit_ns = kMostSeconds * 1'000'000'000;
@@ -28,6 +28,8 @@ struct CodeSettings {
   // TUTTI_COMPILER, else tutti-compiler beside this program. As many compilers as there are processors.
   // TUTTI_COMPILE_SECONDS: of one request, at most kMostSeconds.
   static CodeSettings FromEnvironment();
+  // The same for what is fenced: TUTTI_FENCE, else tutti-fence beside this program.
+  static CodeSettings OfFences();
 };
 
 // Upper bound on the number of compilers at any time, those being replaced included.

@@ -12,7 +12,7 @@ namespace tutti::device {
 
 os::Spawner::Program CompilerHost::ProgramOf(const CodeSettings& settings) {
   return {.path = settings.compiler,
-          .arguments = {"tutti-compiler", "--worker"},
+          .arguments = {settings.compiler.substr(settings.compiler.rfind('/') + 1), "--worker"},
           .environment = {},
           .files = {compiler::kCompilerSocketFd, compiler::kCompilerLifelineFd, STDERR_FILENO},
           .most = MostCompilers(settings)};

@@ -24,8 +24,8 @@ TuttiService::TuttiService(const std::string& isolation, bool trust) {
   const std::string folder = Installation();
   if (folder.empty()) GiveUp(Outcome::kLacks, "not here: tutti-control");
   programs_ = folder + "/bin";
-  if (isolation == "shared" && !trust && access((programs_ + "/tutti-compiler").c_str(), X_OK) != 0)
-    GiveUp(Outcome::kLacks, "not here: tutti-compiler, which fences (the bundle has none, for it needs LLVM)");
+  if (isolation == "shared" && !trust && access((programs_ + "/tutti-fence").c_str(), X_OK) != 0)
+    GiveUp(Outcome::kLacks, "not here: tutti-fence");
   library_ = folder + "/lib";
   const std::string own = Here().scratch + "/tutti-" + std::to_string(getpid());
   pipes_ = own + "/pipe";

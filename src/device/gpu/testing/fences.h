@@ -10,9 +10,7 @@
 
 namespace tutti::device::gpu {
 
-inline CodeSettings CodeSettingsOfTests() {
-  return {.cache_folder = "", .compiler = TUTTI_COMPILER, .max_compilers = 2};
-}
+inline CodeSettings CodeSettingsOfTests() { return {.cache_folder = "", .compiler = TUTTI_FENCE, .max_compilers = 2}; }
 
 // The second program of a spawner.
 inline os::Spawner::Program CompilerOfTests() { return CompilerHost::ProgramOf(CodeSettingsOfTests()); }

@@ -34,7 +34,8 @@ struct SandboxLimits {
 // lld takes its inputs by such paths only (link/shared_object.cc). Any call outside the filter's list ends the process
 // with SIGSYS.
 //
-// Does nothing in a build with a sanitizer, whose own run-time needs what the sandbox forbids.
+// The OOM killer takes such a process before all others. That is all that happens in a build with a sanitizer, whose
+// own run-time needs what the sandbox forbids.
 Status EnterSandbox(int socket, int lifeline, const SandboxLimits& limits);
 
 // From now on the process may use `seconds` of processor time until SIGXCPU ends it. Call before each request.

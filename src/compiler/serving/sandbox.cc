@@ -1,4 +1,4 @@
-#include "compiler/worker/sandbox.h"
+#include "compiler/serving/sandbox.h"
 
 #include <fcntl.h>
 #include <seccomp.h>
@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <string_view>
 
@@ -165,6 +166,8 @@ Status KeepOnly(int socket, int lifeline) {
 }  // namespace
 
 Status EnterSandbox(int socket, int lifeline, const SandboxLimits& limits) {
+  // When memory runs out the OOM killer takes a compiler, not the server.
+  std::ofstream("/proc/self/oom_score_adj") << 1000;
   if (kSanitized) return {};
   TUTTI_TRY(KeepOnly(socket, lifeline));
   TUTTI_TRY(Limit(RLIMIT_AS, limits.address_space_bytes, limits.address_space_bytes));
