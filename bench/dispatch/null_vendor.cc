@@ -46,7 +46,7 @@ int cuDeviceGet(CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; }
 int cuDeviceGetName(char* name, int, CUdevice) { return std::strcpy(name, "nothing"), CUDA_SUCCESS; }
 int cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice) { return std::memset(uuid, 1, sizeof *uuid), CUDA_SUCCESS; }
 int cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
-  *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? 1 : 0;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_MODE ? 0 : 1;
   return CUDA_SUCCESS;
 }
 int cuDeviceTotalMem_v2(size_t* bytes, CUdevice) { return *bytes = kDeviceBytes, CUDA_SUCCESS; }

@@ -1,7 +1,10 @@
 #include "executor/device.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "cuda/device_attribute.h"
 
@@ -20,6 +23,40 @@ constexpr DeviceAttribute kMasked[] = {
     CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED,
 };
+
+// Without which no client can be served, and what that is to a person.
+struct Requirement {
+  DeviceAttribute attribute;
+  const char* what;
+};
+constexpr Requirement kRequired[] = {
+    {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, "addresses that host and device share"},
+    {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, "host memory that kernels reach"},
+    {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, "registration of host memory"},
+    {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "memory that is mapped at chosen addresses"},
+    {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "memory that processes share by descriptors"},
+};
+
+// Before a context is asked for: what a driver says of one that it refuses names no remedy.
+Status CheckUsable(const wire::DeviceInfo& info) {
+  constexpr int kExclusiveProcess = 3, kProhibited = 2;  // CUcomputemode
+  const int mode = info.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_MODE];
+  if (mode == kExclusiveProcess || mode == kProhibited) {
+    return Fail(CUDA_ERROR_DEVICE_UNAVAILABLE,
+                fmt::format("{} is in compute mode {}, so {}: as root, nvidia-smi -c DEFAULT", info.name,
+                            mode == kProhibited ? "PROHIBITED" : "EXCLUSIVE_PROCESS",
+                            mode == kProhibited ? "no process may have a context"
+                                                : "one process may have a context, and Tutti has several executors"));
+  }
+  std::string lacks;
+  for (const Requirement& required : kRequired) {
+    if (info.attributes[required.attribute] == 0) lacks += (lacks.empty() ? "" : ", ") + std::string(required.what);
+  }
+  if (lacks.empty()) return {};
+  return Fail(
+      CUDA_ERROR_NOT_SUPPORTED,
+      fmt::format("{}, by this driver, lacks what Tutti needs: {} (as do some vGPUs, and WSL)", info.name, lacks));
+}
 
 Status Describe(const Vendor& vendor, CUdevice device, wire::DeviceInfo* info) {
   TUTTI_TRY(vendor.Check(vendor.cuDeviceGetName(info->name, sizeof info->name, device), "cuDeviceGetName"));
@@ -51,6 +88,7 @@ tutti::Result<Device> OpenDevice(const Vendor& vendor) {
   if (count == 0) return Fail(CUDA_ERROR_NO_DEVICE, "the vendor's driver sees no device");
   TUTTI_TRY(vendor.Check(vendor.cuDeviceGet(&opened.device, 0), "cuDeviceGet"));
   TUTTI_TRY(Describe(vendor, opened.device, &opened.info));
+  TUTTI_TRY(CheckUsable(opened.info));
   TUTTI_TRY(vendor.Check(vendor.cuDevicePrimaryCtxRetain(&opened.context, opened.device), "cuDevicePrimaryCtxRetain"));
   TUTTI_TRY(vendor.Check(vendor.cuCtxSetCurrent(opened.context), "cuCtxSetCurrent"));
   int least = 0, most = 0;

@@ -1,11 +1,14 @@
 // Drivers that fail, hang or end their process by a plan (tests/gpu/vendor_fault/plan.h): what that is to the client
 // whose executor it is, and that it is nothing to another.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "cuda/device_attribute.h"
 #include "cuda/result.h"
 #include "device/cts/client.h"
 #include "device/cts/images.h"
@@ -76,6 +79,37 @@ class GpuFaults : public testing::Test {
 
   std::unique_ptr<Backend> backend_;
 };
+
+// An executor asks for each attribute by its number, from 1 on.
+std::string AnswersFor(cuda::DeviceAttribute attribute, int value) {
+  return "cuDeviceGetAttribute=answer:" + std::to_string(value) + "@" + std::to_string(attribute);
+}
+
+TEST_F(GpuFaults, AComputeModeThatKeepsExecutorsOutIsSaidWithItsRemedy) {
+  constexpr int kExclusiveProcess = 3, kProhibited = 2;
+  for (const auto& [mode, name] : {std::pair(kExclusiveProcess, "EXCLUSIVE_PROCESS"), {kProhibited, "PROHIBITED"}}) {
+    const auto backend = Start(AnswersFor(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, mode).c_str());
+    ASSERT_FALSE(backend);
+    EXPECT_EQ(backend.error().code, cuda::CUDA_ERROR_DEVICE_UNAVAILABLE);
+    EXPECT_THAT(backend.error().text,
+                testing::AllOf(testing::HasSubstr(name), testing::HasSubstr("nvidia-smi -c DEFAULT")));
+  }
+}
+
+TEST_F(GpuFaults, ADeviceThatLacksWhatEveryClientNeedsIsRefused) {
+  const std::pair<cuda::DeviceAttribute, const char*> needed[] = {
+      {cuda::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, "addresses that host and device share"},
+      {cuda::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, "host memory that kernels reach"},
+      {cuda::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, "registration of host memory"},
+      {cuda::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "mapped at chosen addresses"},
+      {cuda::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "share by descriptors"}};
+  for (const auto& [attribute, what] : needed) {
+    const auto backend = Start(AnswersFor(attribute, 0).c_str());
+    ASSERT_FALSE(backend) << what;
+    EXPECT_EQ(backend.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_THAT(backend.error().text, testing::HasSubstr(what));
+  }
+}
 
 TEST_F(GpuFaults, ALaunchThatFailsIsItsClientsFault) {
   const auto client = Serve("cuLaunchKernelEx=fail:700@5"), other = NewClient();
