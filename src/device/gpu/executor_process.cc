@@ -83,7 +83,7 @@ Status ExecutorProcess::AwaitHello() {
   if (shutdown(control_.get(), SHUT_RD) != 0) return FailErrno("shutdown", cuda::CUDA_ERROR_OPERATING_SYSTEM);
   if (bytes.empty()) {
     const std::string words = LastWords();
-    return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY,
+    return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
                 "an executor has ended as it started" + (words.empty() ? words : ": " + words));
   }
   TUTTI_ASSIGN(const executor::Hello hello, executor::ParseHello(bytes));
@@ -96,10 +96,10 @@ Status ExecutorProcess::AwaitHello() {
 Status ExecutorProcess::Enter(std::span<const int> files, uint32_t flags) {
   std::lock_guard lock(mutex_);
   if (!lifeline_ || !takes_clients_) return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the executor is to end");
-  TUTTI_ASSIGN(
-      const bool sent,
-      os::TrySend(control_.get(), executor::Serialize({.kind = executor::RequestKind::kEnter, .flags = flags}), files));
-  if (!sent) return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the executor does not take its clients");
+  const auto sent =
+      os::TrySend(control_.get(), executor::Serialize({.kind = executor::RequestKind::kEnter, .flags = flags}), files);
+  if (!sent) return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the executor takes no client: " + sent.error().text);
+  if (!*sent) return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the executor does not take its clients");
   ++clients_;
   return {};
 }

@@ -24,7 +24,8 @@ class ExecutorProcess {
   static constexpr uint64_t kFiles = 4;  // that this process has open for each
   static constexpr int kStartTimeoutMs = 60'000;  // for what it does before it has a client
 
-  // The spawner's first program is the executor (ProgramOf). Fails, with the reason, if it has no device.
+  // The spawner's first program is the executor (ProgramOf). Fails, with the reason, if it has no device. With
+  // CUDA_ERROR_DEVICE_UNAVAILABLE if it has ended before it has said so: another one may not.
   static Result<std::shared_ptr<ExecutorProcess>> Start(std::shared_ptr<os::Spawner> spawner);
   // Does not wait for its end.
   ~ExecutorProcess();
@@ -39,7 +40,8 @@ class ExecutorProcess {
   // Readable when it has ended (os/pidfd.h).
   std::shared_ptr<const os::Fd> process() const { return process_; }
 
-  // A client comes, with what its place is to have (executor::PlaceFile). Does not wait. Fails if it takes none.
+  // A client comes, with what its place is to have (executor::PlaceFile). Does not wait. Fails with
+  // CUDA_ERROR_DEVICE_UNAVAILABLE if it takes none.
   Status Enter(std::span<const int> files, uint32_t flags);
   // A client that came has gone; the last one's going is the end.
   void Leave();

@@ -57,7 +57,7 @@ Status ExecutorSource::Start(uint64_t host_bytes) {
   TUTTI_TRY(OpenFirst(first, ShapesFor(device_.total_bytes, host_bytes)));
   standby_ = std::make_unique<Standby>(spawner_);
   if (settings_.isolation == Isolation::kProcess) return {};
-  shared_ = std::make_unique<SharedExecutors>([this](const std::stop_token& stop) { return standby_->Take(stop); });
+  shared_ = std::make_unique<SharedExecutors>([this](const std::stop_token& stop) { return EnterNew(stop); });
   FindSlots(*first_->executor);
   first_->slot = slots_->Take();
   return {};
@@ -133,8 +133,7 @@ Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, bool 
     if (attempt == 0 && !alone && !window->group.empty()) {
       TUTTI_ASSIGN(link, shared_->Enter(window->group, window->slot.number(), stop));
     } else {
-      TUTTI_ASSIGN(const std::shared_ptr<ExecutorProcess> executor, standby_->Take(stop));
-      TUTTI_ASSIGN(link, ExecutorLink::Enter(executor));
+      TUTTI_ASSIGN(link, EnterNew(stop));
       link->KeepAlone();
     }
     expect(link);
@@ -142,6 +141,18 @@ Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, bool 
     if (here) return link;
   }
   return std::unexpected(here.error());
+}
+
+// It may be killed as it starts, or as it is taken: that is nothing of the client's.
+Result<std::shared_ptr<ExecutorLink>> ExecutorSource::EnterNew(const std::stop_token& stop) {
+  constexpr int kMostAttempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    const auto executor = standby_->Take(stop);
+    auto entered = executor ? ExecutorLink::Enter(*executor) : std::unexpected(executor.error());
+    if (entered) return std::shared_ptr<ExecutorLink>(std::move(*entered));
+    const bool has_ended = entered.error().code == cuda::CUDA_ERROR_DEVICE_UNAVAILABLE;
+    if (!has_ended || attempt == kMostAttempts) return std::unexpected(entered.error());
+  }
 }
 
 Status ExecutorSource::OpenHere(ExecutorLink& link, const Window& window) const {

@@ -61,6 +61,8 @@ class ExecutorSource {
  private:
   Status OpenFirst(const std::shared_ptr<ExecutorProcess>& executor, std::span<const wire::WindowShape> shapes);
   void FindSlots(ExecutorLink& executor);
+  // A place in an executor that nobody else has one in. Waits until one has started.
+  Result<std::shared_ptr<ExecutorLink>> EnterNew(const std::stop_token& stop);
   Status OpenHere(ExecutorLink& link, const Window& window) const;
 
   const GpuSettings settings_;

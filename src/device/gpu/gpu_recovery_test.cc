@@ -170,6 +170,26 @@ TEST_F(GpuRecovery, AClientWhoseMemoryHasNoDescriptorsIsTold) {
   ExpectFault(*client, "RLIMIT_NOFILE");
 }
 
+// The system's errors have no CUresult.
+TEST_F(GpuRecovery, AClientForWhoseExecutorTheServerHasNoFilesIsTold) {
+  Start({});
+  const auto client = Serve();
+  const pid_t executor = Executors().front();
+  rlimit files{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlimit none{.rlim_cur = 3, .rlim_max = files.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  kill(executor, SIGKILL);
+  const bool told = client->sink().WaitFaults(1);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+  ASSERT_TRUE(told);
+  EXPECT_NE(client->sink().faults()[0].status, 0) << client->sink().faults()[0].report;
+  EXPECT_TRUE(client->Synchronize(1)) << "what is submitted is over";
+  EXPECT_FALSE(client->space().Allocate(0, wire::MemoryKind::kDevice, kMebibyte, 0));
+  client->space().Reset(0);
+  EXPECT_TRUE(client->Computes());
+}
+
 TEST_F(GpuRecovery, AStormOfKillsLeavesNothingBehind) {
   Start({});
   const auto client = Serve();

@@ -369,9 +369,11 @@ void GpuSpace::Woken() {
 }
 
 // Everything that it has been given is over, whether it was done or not. Nothing begins before Reset.
-void GpuSpace::LoseExecutor(const Error& error) {
+void GpuSpace::LoseExecutor(Error error) {
   if (lost_) return;
   lost_ = true;
+  // Of the system: it has no CUresult. Without one nothing would be over.
+  if (error.code == 0) error.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE;
   current_.Lose(error);
   executor_ = nullptr;
   dispatch_ = executor::DispatchWriter();  // first: streams that fail may still give it something

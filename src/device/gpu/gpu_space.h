@@ -169,7 +169,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   // Of its executor. What a fenced kernel has recorded is kept for FailLocked.
   std::optional<Error> FailureLocked();
   void LookForEndLocked();
-  void LoseExecutor(const Error& error);
+  void LoseExecutor(Error error);
   void ForgetWhatWasGiven();
   // The executor has ended, or `context_is_lost`: of a process that fails for all that have a place there. The client
   // goes on with another one, if that is right, else the executor is lost.

@@ -48,15 +48,12 @@ Result<std::shared_ptr<ExecutorLink>> SharedExecutors::Enter(const std::string& 
   }
   starting_.insert(group);
   lock.unlock();
-  const auto started = start_(stop);
-  auto entered = started ? ExecutorLink::Enter(*started) : std::unexpected(started.error());
+  auto entered = enter_new_(stop);
   lock.lock();
   starting_.erase(group);
   changed_.notify_all();
-  if (!entered) return std::unexpected(entered.error());
-  std::shared_ptr<ExecutorLink> link = std::move(*entered);
-  AddLocked(group, slot, *link);
-  return link;
+  if (entered) AddLocked(group, slot, **entered);
+  return entered;
 }
 
 void SharedExecutors::Add(const std::string& group, uint32_t slot, const ExecutorLink& link) {

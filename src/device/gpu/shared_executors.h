@@ -20,9 +20,9 @@ namespace tutti::device::gpu {
 // Thread-safe.
 class SharedExecutors {
  public:
-  // Waits for a new executor, and fails at once when it is told to stop.
-  using Start = std::function<Result<std::shared_ptr<ExecutorProcess>>(const std::stop_token&)>;
-  explicit SharedExecutors(Start start) : start_(std::move(start)) {}
+  // A place in a new executor. Waits for one, and fails at once when it is told to stop.
+  using EnterNew = std::function<Result<std::shared_ptr<ExecutorLink>>(const std::stop_token&)>;
+  explicit SharedExecutors(EnterNew enter_new) : enter_new_(std::move(enter_new)) {}
 
   // A place, with that slot, in an executor that has one free for the group, or in a new one. Of those of a group that
   // find none, one has an executor started, and the others wait for it.
@@ -39,7 +39,7 @@ class SharedExecutors {
   void ForgetWhatIsOver();
   std::shared_ptr<ExecutorLink> Find(const std::string& group, uint32_t slot);
 
-  const Start start_;
+  const EnterNew enter_new_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, std::vector<Executor>> executors_;  // by group

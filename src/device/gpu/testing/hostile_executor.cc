@@ -8,11 +8,18 @@
 //   device    a file of a device that is not the driver's
 //   small     memory that is smaller than what was asked for
 //   twice     the same memory each time
+//
+// or that it ends, if it finds a file, which it removes:
+//
+//   ends_starting:FILE  before it has said anything
+//   ends_taken:FILE     before it has a client
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cuda/device_attribute.h"
@@ -66,8 +73,18 @@ void DoAnswer(int socket, const std::string& how, const Request& request) {
   SendAnswer(socket, answer, more);
 }
 
+bool Finds(std::string_view kind, const std::string& how) {
+  return how.starts_with(kind) && unlink(how.substr(kind.size()).c_str()) == 0;
+}
+
 // For its first client.
 int Run(const std::string& how) {
+  if (Finds("ends_starting:", how)) return 0;
+  if (Finds("ends_taken:", how)) {
+    shutdown(kControlFd, SHUT_RD);  // first: however long it then takes to end, it takes nobody
+    (void)os::Send(kControlFd, Serialize(MakeHello()));
+    return 0;
+  }
   if (!os::Send(kControlFd, Serialize(MakeHello()))) return 1;
   const auto entered = os::Receive(kControlFd);
   if (!entered || entered->fds.size() != kPlaceFiles) return 0;

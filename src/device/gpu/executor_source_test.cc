@@ -1,0 +1,36 @@
+// Where Spaces get their executors from, when these end at the wrong moment (device/gpu/testing/hostile_executor.cc).
+#include "device/gpu/executor_source.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace tutti::device::gpu {
+namespace {
+
+TEST(ExecutorSource, AnExecutorThatEndsBeforeItHasAClientIsFollowedByAnother) {
+  for (const Isolation isolation : {Isolation::kProcess, Isolation::kShared}) {
+    for (const char* how : {"ends_starting:", "ends_taken:"}) {
+      SCOPED_TRACE(how);
+      std::string file = "/tmp/executor_source_test.XXXXXX";
+      close(mkstemp(file.data()));
+      unlink(file.c_str());
+      const GpuSettings settings{.executor = TUTTI_HOSTILE_EXECUTOR, .vendor = how + file, .isolation = isolation};
+      ExecutorSource source(settings, os::Spawner::Start({settings.ProgramOf()}).value());
+      ASSERT_TRUE(source.Start(1 << 20));
+      const auto first = source.NewWindow("a");
+      auto window = source.NewWindow("b");
+      ASSERT_TRUE(first && window);
+      close(open(file.c_str(), O_CREAT | O_CLOEXEC, 0600));  // for the next one that starts
+      const auto taken = source.Take(&*window, false, [](const auto&) {}, {});
+      EXPECT_TRUE(taken) << taken.error().text;
+      EXPECT_NE(unlink(file.c_str()), 0) << "none has ended";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutti::device::gpu
