@@ -1,11 +1,13 @@
 #include "device/gpu/executor_link.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -98,7 +100,12 @@ Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, 
     unanswered_.store(false, std::memory_order_release);  // it has ended without it
     return lost("does not take requests: " + sent.error().text);
   }
-  auto message = Receive(request.kind, timeout_ms);
+  const Status comes = AwaitAnswer(timeout_ms);
+  if (!comes && Failure() && FailsForAll()) {
+    Kill();
+    return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor has lost its context");
+  }
+  auto message = comes ? Receive(request.kind) : std::unexpected(comes.error());
   if (!message) return lost("does not answer: " + message.error().text);
   if (message->bytes.empty()) return lost("has ended");
   unanswered_.store(false, std::memory_order_release);
@@ -111,12 +118,25 @@ Result<ExecutorLink::Reply> ExecutorLink::Ask(const executor::Request& request, 
   return Reply{.answer = std::move(*answer), .file = std::move(message->file)};
 }
 
-Result<ExecutorLink::Received> ExecutorLink::Receive(executor::RequestKind kind, int timeout_ms) {
+// Or until there will be none: what is asked of a context that is lost has no answer, and nobody else may look whether
+// it is, as where a client has no executor yet.
+Status ExecutorLink::AwaitAnswer(int timeout_ms) const {
+  constexpr int kLookMs = 20;
+  for (int left_ms = timeout_ms;; left_ms -= timeout_ms < 0 ? 0 : kLookMs) {
+    pollfd answer{socket_.get(), POLLIN, 0};
+    const int ready = poll(&answer, 1, kLookMs);
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return FailErrno("waiting for a message");
+    if (Failure() && FailsForAll()) return Fail("its context is lost");
+    if (timeout_ms >= 0 && left_ms <= kLookMs) return Fail("timed out waiting for a message");
+  }
+}
+
+Result<ExecutorLink::Received> ExecutorLink::Receive(executor::RequestKind kind) {
   if (!executor::IsAnsweredWithFile(kind)) {
-    TUTTI_ASSIGN(auto bytes, os::ReceiveBytes(socket_.get(), timeout_ms));
+    TUTTI_ASSIGN(auto bytes, os::ReceiveBytes(socket_.get()));
     return Received{.bytes = std::move(bytes), .file = {}};
   }
-  TUTTI_TRY(os::AwaitReadable(socket_.get(), timeout_ms));
   TUTTI_ASSIGN(os::PeekedMessage message, os::Peek(socket_.get(), executor::kMostAnswerBytes));
   if (message.out_of_fds) return Fail("the server has no file descriptor left for it (RLIMIT_NOFILE)");
   if (!message.complete || (message.fd && !IsAnswer(kind, message.fd.get()))) {

@@ -46,8 +46,8 @@ class ExecutorLink {
   const std::shared_ptr<ExecutorProcess>& executor() const { return executor_; }
   PlaceEnd end() const { return {over_, executor_}; }
 
-  // Asks, and waits until it answers, has ended or is killed: without a timeout however long that takes, since drivers
-  // compile, and wait for running kernels. Thread-safe.
+  // Asks, and waits until it answers, has ended, has lost its context or is killed: without a timeout however long that
+  // takes, since drivers compile, and wait for running kernels. Thread-safe.
   struct Reply {
     executor::Answer answer;
     os::StrangersFd file;
@@ -110,7 +110,8 @@ class ExecutorLink {
     std::vector<uint8_t> bytes;  // none: it has ended
     os::StrangersFd file;
   };
-  Result<Received> Receive(executor::RequestKind kind, int timeout_ms);
+  Status AwaitAnswer(int timeout_ms) const;
+  Result<Received> Receive(executor::RequestKind kind);
 
   const std::shared_ptr<ExecutorProcess> executor_;
   os::StrangersFd socket_;  // shut down with ended_mutex_. It takes descriptors only while it is to be sent one.

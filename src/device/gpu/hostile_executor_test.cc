@@ -2,6 +2,8 @@
 // it, and does not close it on a thread that others wait for.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -89,6 +91,19 @@ TEST_F(HostileExecutor, WhatLiesUnreadInItsSocketIsLeftToOthers) {
   EXPECT_TRUE(link->Ask({.kind = RequestKind::kSetLimit}));
   link.reset();
   EXPECT_FALSE(let_go_.called) << "nothing does";
+}
+
+// As one does that another client's kernel has ended. Whoever asks may be the only one who waits for it.
+TEST_F(HostileExecutor, WhatALostContextLeavesUnansweredIsOver) {
+  for (const RequestKind kind : {RequestKind::kSetLimit, RequestKind::kMapSlab}) {
+    auto link = Start("loses");
+    auto answer = std::async(std::launch::async, [&link, kind] { return link->Ask({.kind = kind}); });
+    EXPECT_EQ(answer.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+    link->Kill();
+    EXPECT_FALSE(answer.get());
+    EXPECT_TRUE(link->FailsForAll());
+    EXPECT_FALSE(link->has_lied()) << "its client goes on elsewhere";
+  }
 }
 
 TEST_F(HostileExecutor, MemoryThatCannotBeWhatWasAskedForIsItsClientsFault) {

@@ -8,6 +8,7 @@
 //   device    a file of a device that is not the driver's
 //   small     memory that is smaller than what was asked for
 //   twice     the same memory each time
+//   loses     nothing, but says that its context is lost
 //
 // or that it ends, if it finds a file, which it removes:
 //
@@ -23,6 +24,8 @@
 #include <vector>
 
 #include "cuda/device_attribute.h"
+#include "cuda/result.h"
+#include "executor/protocol/exchange.h"
 #include "executor/protocol/request.h"
 #include "os/memory.h"
 #include "os/socket.h"
@@ -88,11 +91,20 @@ int Run(const std::string& how) {
   if (!os::Send(kControlFd, Serialize(MakeHello()))) return 1;
   const auto entered = os::Receive(kControlFd);
   if (!entered || entered->fds.size() != kPlaceFiles) return 0;
-  const int socket = entered->fds[static_cast<size_t>(PlaceFile::kSocket)].get();
+  const auto file = [&](PlaceFile which) { return entered->fds[static_cast<size_t>(which)].get(); };
+  const int socket = file(PlaceFile::kSocket);
+  const auto mapping = os::Mapping::Shared(file(PlaceFile::kExchange), sizeof(Exchange));
+  if (!mapping) return 1;
   for (;;) {
     const auto message = os::Receive(socket);
     const auto request = message ? ParseRequest(message->bytes) : std::unexpected(message.error());
     if (!request) return 0;
+    if (how == "loses") {
+      auto* const exchange = reinterpret_cast<Exchange*>(mapping->data());
+      exchange->context_lost.store(1);
+      exchange->failure.store(cuda::CUDA_ERROR_LAUNCH_FAILED);
+      continue;
+    }
     DoAnswer(socket, how, *request);
   }
 }
