@@ -4,11 +4,18 @@
 #include <cstdio>
 #include <sstream>
 
+#include "frame/evidence.h"
+#include "frame/progress.h"
 #include "frame/record.h"
 #include "frame/settings.h"
 #include "os/socket.h"
 
 namespace tutti::gpu {
+namespace {
+
+double Patience(double seconds) { return seconds * Here().Size(1.0, kSmallPatience); }
+
+}  // namespace
 
 std::pair<os::Fd, os::Fd> Channel::Pair() {
   auto pair = os::SocketPair();
@@ -29,7 +36,7 @@ void Channel::Say(std::string_view word, const std::vector<double>& numbers, con
 
 Heard Channel::Hear(double seconds) {
   Heard heard;
-  auto message = os::Receive(socket_.get(), static_cast<int>(seconds * Here().Size(1.0, kSmallPatience) * 1000));
+  auto message = os::Receive(socket_.get(), static_cast<int>(Patience(seconds) * 1000));
   if (!message) return heard;
   heard.text.assign(message->bytes.begin(), message->bytes.end());
   std::istringstream text(heard.text);
@@ -46,9 +53,14 @@ Heard Channel::Expect(std::string_view word, std::string_view whom, double secon
     GiveUp(heard.word == "!lacks" ? Outcome::kLacks : Outcome::kFailed,
            std::string(whom) + ": " + heard.text.substr(std::min(heard.text.size(), heard.word.size() + 1)));
   }
+  const bool silent = heard.word.empty() && !os::HungUp(socket_.get());
+  const std::string calls = silent ? ReadProgress(kProgressFd) : "";
   GiveUp(Outcome::kFailed, std::string(whom) +
-                               (heard.word.empty() ? " ended or said nothing" : " said \"" + heard.word + "\"") +
-                               " where \"" + std::string(word) + "\" was expected");
+                               (silent               ? " said nothing for " + Show(Patience(seconds)) + " s"
+                                : heard.word.empty() ? " ended"
+                                                     : " said \"" + heard.word + "\"") +
+                               " where \"" + std::string(word) + "\" was expected" +
+                               (calls.empty() ? "" : ", inside " + calls));
 }
 
 }  // namespace tutti::gpu
