@@ -129,6 +129,18 @@ TEST_F(GpuRun, ProgramsUnderTuttiComputeWhatTheyShouldInEachPolicy) {
   }
 }
 
+TEST_F(GpuRun, ProgramsUnderTuttiOutliveTheirExecutors) {
+  ASSERT_EQ(Run(our_driver, {"--only", "T4"}), 0) << Output();
+  const Evidence evidence = Results();
+  for (const char* policy : {"process", "trusted"}) {
+    const auto rows = evidence.Of("T4", policy);
+    ASSERT_EQ(rows.size(), 2u) << policy << ": " << evidence.Text("T4", policy, "reason");
+    EXPECT_GE(rows[0]->Number("executors killed"), 3.0) << policy;
+    EXPECT_EQ(rows[0]->Number("results"), 6.0) << policy;
+    EXPECT_EQ(rows[0]->Number("words that are wrong"), 0.0) << policy;
+  }
+}
+
 TEST_F(GpuRun, AnInterruptedRunHasItsLinesAndItsPage) {
   const pid_t run = Start(our_driver, {"--only", "P17,P18"});
   while (Results().Of("P17").empty() && kill(run, 0) == 0) usleep(5'000);
