@@ -17,8 +17,11 @@ enum DeviceTraits : uint32_t {
   kDevicePercentages = 1u << 5,  // active thread percentages
   kDevicePartitions = 1u << 6,  // SM partitions, and green contexts
   kDevicePriorities = 1u << 7,  // clients'
+  // What keeps clients apart.
+  kDeviceSharedContexts = 1u << 8,  // clients of a user share a context of the driver
+  kDeviceFencedKernels = 1u << 9,  // there kernels check their own addresses
 };
-inline constexpr uint32_t kAllDeviceTraits = (1u << 8) - 1;
+inline constexpr uint32_t kAllDeviceTraits = (1u << 10) - 1;
 inline constexpr uint32_t kAllDeviceLimits =
     kDeviceEndsKernels | kDevicePercentages | kDevicePartitions | kDevicePriorities;
 
@@ -36,6 +39,8 @@ inline constexpr Capability kCapabilities[] = {
     {kDevicePercentages, true, "active_thread_percentages", "active thread percentages"},
     {kDevicePartitions, true, "sm_partitions", "SM partitions"},
     {kDevicePriorities, true, "client_priorities", "priorities of clients"},
+    {kDeviceSharedContexts, true, "shared_contexts", ""},
+    {kDeviceFencedKernels, true, "fenced_kernels", ""},
 };
 
 inline std::vector<std::string_view> Capabilities(uint32_t traits) {

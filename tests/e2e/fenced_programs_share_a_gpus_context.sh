@@ -11,6 +11,10 @@ cases=$(dirname "$0")/../run/cases
 neighbour=$!
 listed() { local ps; ps=$(ask ps) && [[ "$ps" == *matrix_multiply* ]]; }
 until_true "the neighbour is in ps" listed
+expect_in "the report" '"capabilities":["ptx","kernel_time_limits","active_thread_percentages","client_priorities","shared_contexts","fenced_kernels"]' "$(ask report)"
+# Machine code cannot be fenced: libraries that hold it have stand-ins, as on the CPU device.
+text=$("$bin/tutti" run -- sh -c 'echo "$TUTTI_LIBRARIES"')
+expect "what tutti run sets" "ours" "$text"
 expect_in "the server's log" "their kernels are made from PTX" "$(cat "$CUDA_MPS_LOG_DIRECTORY/server.log")"
 
 "$fakes/run_test" "$cases/wild_address_is_an_illegal_address.ptx" > /dev/null || fail "the fault was not as expected"

@@ -11,6 +11,7 @@
 #include "cuda/result.h"
 #include "device/gpu/slabs.h"
 #include "os/memory.h"
+#include "wire/device_traits.h"
 #include "wire/limits.h"
 
 namespace tutti::device::gpu {
@@ -48,11 +49,22 @@ Result<uint64_t> Open(ExecutorLink& executor, const wire::WindowShape& shape, bo
   return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, fmt::format("the driver has put a window at {:#x}", base));
 }
 
+uint32_t TraitsOf(const GpuSettings& settings) {
+  return (settings.isolation != Isolation::kProcess ? wire::kDeviceSharedContexts : 0u) |
+         (settings.fenced ? wire::kDeviceFencedKernels : 0u);
+}
+
+// Machine code cannot be fenced, and with `shared` its client does not move to where it could run.
+uint32_t TraitsLost(const GpuSettings& settings) {
+  return settings.fenced && settings.isolation == Isolation::kShared ? wire::kDeviceMachineCode : 0u;
+}
+
 }  // namespace
 
 Status ExecutorSource::Start(uint64_t host_bytes) {
   TUTTI_ASSIGN(const std::shared_ptr<ExecutorProcess> first, ExecutorProcess::Start(spawner_));
   device_ = first->device();
+  device_.traits = (device_.traits | TraitsOf(settings_)) & ~TraitsLost(settings_);
   if (!first->unconfined().empty()) log::Warning("Executors are not confined: {}", first->unconfined());
   TUTTI_TRY(OpenFirst(first, ShapesFor(device_.total_bytes, host_bytes)));
   standby_ = std::make_unique<Standby>(spawner_);

@@ -96,6 +96,7 @@ int Do(Of<Symbol::cuModuleLoadDataEx>, CUmodule* module, const void* image, unsi
 }
 int Do(Of<Symbol::cuModuleUnload>, CUmodule module) {
   TRY_RULE(work().End("cuModuleUnload", module));
+  work().ForgetFunctions(module);
   return True().cuModuleUnload(module);
 }
 int Do(Of<Symbol::cuLinkCreate_v2>, unsigned count, CUjit_option* options, void** values, CUlinkState* state) {

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "cuda/device_attribute.h"
 #include "executor/vendor.h"
@@ -96,9 +98,9 @@ class StrictDriver : public testing::Test {
     EXPECT_EQ(memory, wanted);
     return memory;
   }
-  static CUmodule Load(CUfunction* kernel) {
+  static CUmodule Load(CUfunction* kernel, const char* text = kText) {
     CUmodule module = nullptr;
-    EXPECT_EQ(cu_.cuModuleLoadDataEx(&module, kText, 0, nullptr, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(cu_.cuModuleLoadDataEx(&module, text, 0, nullptr, nullptr), CUDA_SUCCESS);
     EXPECT_EQ(cu_.cuModuleEnumerateFunctions(kernel, 1, module), CUDA_SUCCESS);
     return module;
   }
@@ -276,6 +278,28 @@ TEST_F(StrictDriver, HoldsLaunches) {
   EXPECT_EQ(cu_.cuStreamSynchronize(stream_), CUDA_SUCCESS);
   EXPECT_EQ(cu_.cuModuleUnload(module), CUDA_SUCCESS);
   Refused("handles-are-alive", CUDA_ERROR_INVALID_HANDLE, cu_.cuModuleUnload(module));
+}
+
+// The driver gives their handles away again.
+TEST_F(StrictDriver, KnowsFunctionsAsLongAsTheirModules) {
+  constexpr const char* kNoParameters =
+      ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k() {\n  ret;\n}\n";
+  const auto launched = [](const char* text, size_t bytes) {
+    constexpr int kModules = 16;
+    std::set<CUfunction> kernels;
+    std::vector<CUmodule> modules;
+    for (int i = 0; i < kModules; ++i) {
+      CUfunction kernel = nullptr;
+      modules.push_back(Load(&kernel, text));
+      kernels.insert(kernel);
+      EXPECT_EQ(Launch(kernel, {}, nullptr, bytes), CUDA_SUCCESS);
+    }
+    for (CUmodule module : modules) EXPECT_EQ(cu_.cuModuleUnload(module), CUDA_SUCCESS);
+    return kernels;
+  };
+  const std::set<CUfunction> gone = launched(kText, 8), next = launched(kNoParameters, 0);
+  EXPECT_TRUE(std::ranges::any_of(next, [&](CUfunction kernel) { return gone.contains(kernel); }))
+      << "no handle was given away again, so this says nothing";
 }
 
 TEST_F(StrictDriver, HoldsContexts) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "cuda/device_attribute.h"
 #include "vendor_strict/breach.h"
@@ -73,6 +74,15 @@ int WorkRules::CheckLinkInput(const void* data, size_t bytes, int type) {
   if (data != nullptr && bytes != 0 && (type != CU_JIT_INPUT_PTX || static_cast<const char*>(data)[bytes - 1] == '\0'))
     return CUDA_SUCCESS;
   return Breach("linked-text-ends-with-nul", CUDA_ERROR_INVALID_VALUE, "cuLinkAddData");
+}
+
+void WorkRules::ForgetFunctions(CUmodule module) {
+  unsigned count = 0;
+  if (True().cuModuleGetFunctionCount(&count, module) != CUDA_SUCCESS) return;
+  std::vector<CUfunction> functions(count);
+  if (True().cuModuleEnumerateFunctions(functions.data(), count, module) != CUDA_SUCCESS) return;
+  const std::lock_guard lock(mutex_);
+  for (CUfunction function : functions) functions_.erase(function);
 }
 
 WorkRules::Function& WorkRules::Of(CUfunction function) {

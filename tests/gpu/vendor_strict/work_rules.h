@@ -28,6 +28,8 @@ class WorkRules {
   // What the function allows itself now, as the vendor's does where nobody has set it.
   int MostDynamicShared(cuda::CUfunction function);
   void NoteModule(cuda::CUmodule module, const void* image);
+  // Before it is gone: others may have their handles then.
+  void ForgetFunctions(cuda::CUmodule module);
   int CheckLimit(cuda::CUlimit limit);
 
  private:
