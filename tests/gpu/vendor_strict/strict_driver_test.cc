@@ -285,7 +285,7 @@ TEST_F(StrictDriver, KnowsFunctionsAsLongAsTheirModules) {
   constexpr const char* kNoParameters =
       ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k() {\n  ret;\n}\n";
   const auto launched = [](const char* text, size_t bytes) {
-    constexpr int kModules = 16;
+    constexpr int kModules = 100;  // more than a driver keeps from being given away
     std::set<CUfunction> kernels;
     std::vector<CUmodule> modules;
     for (int i = 0; i < kModules; ++i) {
@@ -294,6 +294,7 @@ TEST_F(StrictDriver, KnowsFunctionsAsLongAsTheirModules) {
       kernels.insert(kernel);
       EXPECT_EQ(Launch(kernel, {}, nullptr, bytes), CUDA_SUCCESS);
     }
+    EXPECT_EQ(cu_.cuStreamSynchronize(stream_), CUDA_SUCCESS);
     for (CUmodule module : modules) EXPECT_EQ(cu_.cuModuleUnload(module), CUDA_SUCCESS);
     return kernels;
   };
