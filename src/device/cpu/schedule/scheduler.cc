@@ -459,6 +459,7 @@ void Scheduler::Enqueue(Task* task) {
   CountQueued(task, true);
   task->queued_urgency = UrgencyOf(*task);
   task->share->queues[task->queued_urgency].PushBack(task);
+  task->share->queued_transfers[task->queued_urgency] += task->is_kernel ? 0 : 1;
   task->share->queued_mask |= 1u << task->queued_urgency;
 }
 
@@ -467,6 +468,7 @@ void Scheduler::Dequeue(Task* task) {
   queue->Remove(task);
   CountQueued(task, false);
   TaskQueue& own = task->share->queues[task->queued_urgency];
+  if (queue == &own && !task->is_kernel) --task->share->queued_transfers[task->queued_urgency];
   if (queue == &own && own.head == nullptr) task->share->queued_mask &= ~(1u << task->queued_urgency);
 }
 

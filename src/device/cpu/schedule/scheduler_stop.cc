@@ -24,6 +24,18 @@
 #include "device/cpu/schedule/scheduler.h"
 
 namespace tutti::device::cpu {
+namespace {
+
+// A GPU copies beside its SMs. So no copy or fill waits for longer than this for a block of its own client's, which may
+// run for ever: but for those that are more urgent.
+constexpr uint64_t kTransferWaitsNs = 500'000;
+
+bool HasTransferFor(const SpaceShare& share, uint32_t urgency) {
+  return std::any_of(share.queued_transfers, share.queued_transfers + urgency + 1,
+                     [](uint32_t tasks) { return tasks != 0; });
+}
+
+}  // namespace
 
 // When what the SM runs must yield to others, as of now, or kNever.
 uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
@@ -38,6 +50,8 @@ uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
     if (sm.group->overfull()) return now_ns;
     left_ns = std::min(left_ns, sm.group->part.LeftNs(now_ns - std::min(now_ns, sm.group_since_ns), now_ns));
   }
+  if (sm.task->is_kernel && HasTransferFor(share, sm.task->urgency))
+    left_ns = std::min(left_ns, kTransferWaitsNs - std::min(ran_ns, kTransferWaitsNs));
   const uint32_t level = share.band * kUrgencies + sm.task->urgency;
   const Running running{
       .share = &share, .level = level, .sm = sm.index, .ran_ns = ran_ns, .charged_ns = sm.estimate_ns};

@@ -30,11 +30,12 @@ class SchedulerTest : public testing::Test {
     return &share;
   }
 
-  Task* Submit(SpaceShare* share, uint64_t blocks, uint32_t urgency = 5) {
+  Task* Submit(SpaceShare* share, uint64_t blocks, uint32_t urgency = 5, bool is_kernel = false) {
     Task& task = tasks_.emplace_back();
     task.share = share;
     task.total_blocks = blocks;
     task.urgency = urgency;
+    task.is_kernel = is_kernel;
     task.habits = &habits_;
     scheduler_.Perform(scheduler_.Submit(&task));
     return &task;
@@ -64,6 +65,23 @@ class SchedulerTest : public testing::Test {
   Chunk chunks_[2];
   uint64_t retry_at_ns_ = 0;
 };
+
+// As a GPU's engines for copies do, whatever its SMs run.
+TEST_F(SchedulerTest, ATransferNeedNotWaitForBlocksOfItsOwnClientThatRunOn) {
+  SpaceShare* const share = NewShare();
+  Task* const kernel = Submit(share, 2, 5, true);
+  ASSERT_EQ(Take(0), kernel);
+  ASSERT_EQ(Take(1), kernel);
+  const auto told = [this] {
+    scheduler_.Tick(NowNs() + 1'000'000);
+    return !threads_[0].WasToldTo(guest::StopReason::kNone) && !threads_[1].WasToldTo(guest::StopReason::kNone);
+  };
+  EXPECT_FALSE(told());
+  Submit(share, 1, 5, true);
+  EXPECT_FALSE(told()) << "a kernel";
+  Submit(share, 1);
+  EXPECT_TRUE(told());
+}
 
 TEST_F(SchedulerTest, GivesOutEveryBlockOnceAndReportsTheEnd) {
   SpaceShare* const share = NewShare();
@@ -399,7 +417,7 @@ TEST_F(SchedulerTest, TheTickerIsToldWhenToLook) {
 TEST_F(SchedulerTest, AKernelsTimeLimitIsATimeToLook) {
   SpaceShare* const share = NewShare();
   scheduler_.SetLimits(share, {.kernel_limit_ns = 5'000'000});
-  Submit(share, 1)->is_kernel = true;
+  Submit(share, 1, 5, true);
   ASSERT_TRUE(Take(0));
   const uint64_t end_ns = scheduler_.sm(0).begin_ns + 5'000'000;
   EXPECT_EQ(scheduler_.Tick(end_ns - 1'000'000), end_ns);
