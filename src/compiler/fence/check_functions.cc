@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/fence/launch_gate.h"
 #include "compiler/fence/print_functions.h"
 #include "guest/fault_kind.h"
 #include "guest/gpu/fenced_ptx.h"
@@ -216,6 +217,7 @@ FAULT:
 
 std::string CheckFunctions(const Meanings& meanings) {
   std::string text = Functions(meanings) + Poll();
+  if (meanings.begins) text += BeginFunction();
   if (meanings.prints) text += PrintFunctions(meanings);
   const std::string_view own = meanings.full ? "global" : "const", standing = kOwnSpace;
   for (size_t at = 0; (at = text.find(standing, at)) != std::string::npos;) text.replace(at, standing.size(), own);

@@ -30,6 +30,7 @@ struct Meanings {
   bool parameters = false;  // it takes addresses of kernel parameters
   bool workspace = false;   // it reads %envreg1: cooperative groups
   bool prints = false;  // its kernels print, or say what they assert, to the fence's own FIFO
+  bool begins = false;  // its kernels say that they begin, and look whether they may
   bool full = false;  // its constants leave no room for the fence's own, which then are in global memory
 };
 

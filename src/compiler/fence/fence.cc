@@ -4,7 +4,8 @@
 //     global memory where the module's own constants leave no room: nobody may write there either);
 //   * __tutti_variables, a table of the module's own variables: they lie where the driver loaded the module, not in the
 //     window, and their addresses can be computed with;
-//   * __tutti_check, __tutti_fault and __tutti_poll, and what prints (print_functions.h), out of line.
+//   * __tutti_check, __tutti_fault and __tutti_poll, what prints (print_functions.h), and what kernels begin with where
+//     launches can be withdrawn (launch_gate.h), out of line.
 //
 // Names of the module stay, so the device finds its variables as in the original. Direct accesses to variables, which
 // are the most frequent, need no check. A thread cannot ask for the bounds of its local memory: where a module has
@@ -20,6 +21,7 @@
 #include "compiler/fence/call_graph.h"
 #include "compiler/fence/check_functions.h"
 #include "compiler/fence/function_fence.h"
+#include "compiler/fence/launch_gate.h"
 #include "compiler/fence/local_bounds.h"
 #include "compiler/fence/local_names.h"
 #include "compiler/fence/print_functions.h"
@@ -58,6 +60,7 @@ class ModuleFence {
     if (!options_.unbounded_stack) NumberFunctions();
     if (symbols_.has_local) std::ranges::for_each(module_.functions, AddLocalBounds);
     if (!options_.unbounded_stack) AddGates();
+    if (!options_.own_parameters) std::ranges::for_each(module_.functions, AddLaunchParameter);
     for (uint32_t i = 0; i < result_.functions.size(); ++i) {
       ptx::Function& function = module_.functions[i];
       if (!function.has_body || !refusals_[i].empty()) continue;
@@ -188,6 +191,7 @@ class ModuleFence {
     symbols_.has_local = meanings_.local;
     symbols_.prints = options_.prints;
     symbols_.calls_by_address = options_.unbounded_stack;
+    meanings_.begins = !options_.own_parameters;
   }
 
   // Variables have functions' numbers in place of their addresses.
@@ -252,6 +256,7 @@ class ModuleFence {
                                            .count = 0,
                                            .alignment = 4});
     symbols_.poll = AddFunction(kPollFunction, {});
+    if (!options_.own_parameters) symbols_.begin = AddFunction(kBeginFunction, {T::kB64});
     symbols_.fault = AddFunction(kFaultFunction, {T::kB64, T::kB32, T::kB32, T::kB32});
     symbols_.check = AddFunction(kCheckFunction, {T::kB64, T::kB64, T::kB32, T::kB32, T::kB32, T::kB64, T::kB64});
     if (!meanings_.prints) return;

@@ -31,9 +31,12 @@ struct FenceOptions {
   // Recursion, and calls by address: the stack may end in a fault of the hardware. Else functions have numbers in place
   // of addresses, and a call by one is a call of one of those of which the module takes the address.
   bool unbounded_stack = true;
+  // Kernels have no parameter more than they were written with; else one by which a launch can be withdrawn before it
+  // has begun (guest/gpu/fenced_ptx.h).
+  bool own_parameters = true;
 };
 // What nobody can do to others in one context of a GPU's driver.
-inline constexpr FenceOptions kSharedContext{.prints = false, .unbounded_stack = false};
+inline constexpr FenceOptions kSharedContext{.prints = false, .unbounded_stack = false, .own_parameters = false};
 
 // A function that cannot be fenced, or calls one, gets a body that faults (CUDA_ERROR_ILLEGAL_INSTRUCTION): before
 // launching a kernel look at `refused`, and report the reason. Fails if the module has names of the fence's own, or not

@@ -9,6 +9,7 @@
 #include "compiler/fence/call_fence.h"
 #include "compiler/fence/call_graph.h"
 #include "compiler/fence/check_functions.h"
+#include "compiler/fence/launch_gate.h"
 #include "guest/fault_kind.h"
 
 namespace tutti::compiler::fencing {
@@ -93,6 +94,7 @@ class FunctionFence : private CallFence {
   }
 
   void MakePrologue() {
+    if (HasLaunchParameter(function_)) Begin();
     // Calls without a jump back may take for ever, too. Functions that call none end by themselves.
     if (!function_.is_entry && calls_) EmitCall(symbols_.poll, {});
     if (turns_ != kNone) Emit(O::kMov, {}, {T::kU32}, {Register(turns_), Number(kTurns)});
@@ -122,7 +124,9 @@ class FunctionFence : private CallFence {
           break;
         case Region::kConst: MakeHull(bounds); break;
         case Region::kParam: {
-          const auto last = static_cast<uint32_t>(function_.first_param + function_.prototype.params.size() - 1);
+          const size_t added = HasLaunchParameter(function_) ? 1 : 0;
+          const auto last =
+              static_cast<uint32_t>(function_.first_param + function_.prototype.params.size() - 1 - added);
           EmitMove(bounds.start, Local(function_.first_param));
           EmitMove(bounds.size, Local(last));
           Emit(O::kAdd, {}, {T::kU64},
@@ -138,6 +142,15 @@ class FunctionFence : private CallFence {
         Emit(O::kSub, {}, {T::kU64}, {Register(limit), Register(limit), Number(bytes - 1)});
       }
     }
+  }
+  // Before anything that others could see.
+  void Begin() {
+    const auto last = static_cast<uint32_t>(function_.first_param + function_.prototype.params.size() - 1);
+    const RegisterId launch = NewRegister("launch", T::kU64);
+    Emit(O::kLd, {}, {T::kU64},
+         {Register(launch), {.kind = OperandKind::kAddress, .base = ptx::BaseKind::kLocal, .index = last}})
+        .space = ptx::StateSpace::kParam;
+    EmitCall(symbols_.begin, {Register(launch)});
   }
   void EmitLoadWord(RegisterId to, int64_t offset) {
     Instruction& load = Emit(

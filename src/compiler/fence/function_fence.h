@@ -24,6 +24,7 @@ namespace tutti::compiler::fencing {
 // What all functions of the module share: indices in Module::symbols, and facts.
 struct FenceSymbols {
   ptx::SymbolId words = 0, check = 0, fault = 0, poll = 0, dynamic_shared = 0;
+  ptx::SymbolId begin = 0;  // where kernels have a parameter for their launch's number
   ptx::SymbolId print = 0, assertion = 0;  // where `prints` is not, and the module does
   ptx::StateSpace words_space = ptx::StateSpace::kConst;
   bool has_local = false;  // functions take the bounds of local memory as two more parameters

@@ -66,7 +66,8 @@ class FencedPrint : public testing::Test {
     const auto result = module_->Run("k", GridLaunch{.block = {kThreads, 1, 1}}
                                               .Param(&window_.format[0])
                                               .Param(&window_.arguments[0])
-                                              .Param(&window_.results[0]));
+                                              .Param(&window_.results[0])
+                                              .Param(uint64_t{0}));
     ASSERT_TRUE(result) << result.error().text;
     ASSERT_FALSE(result->fault);
   }

@@ -13,6 +13,9 @@
 //
 // No driver takes a kernel off the GPU. So threads that jump back look now and then at a word, and exit when it is set.
 //
+// Nor does it take back a launch, and where another client's kernel holds the whole device, one that has not begun
+// waits for the end of that. So it can be withdrawn (LaunchGates).
+//
 // Layouts here are baked into generated code.
 #pragma once
 
@@ -29,11 +32,25 @@ inline constexpr uint32_t kFenceSlabLog2 = 21;
 inline constexpr uint64_t kFenceSlabBytes = uint64_t{1} << kFenceSlabLog2;
 enum FenceMapBits : uint8_t { kFenceReadable = 1, kFenceWritable = 2 };
 
-// Of the device, that a client's map takes for a window of so many bytes, with the words behind it: how much has been
-// printed, and whether threads are to end.
+// The last parameter of a fenced kernel, of 64 bits: the launch's number, from 1, or 0: it cannot be withdrawn. Missing
+// where the kernel's own parameters leave no room.
+inline constexpr const char* kLaunchParameter = "__tutti_launch";
+inline constexpr uint32_t kLaunchGates = 4096;  // launches that are not done, of one client, at most
+
+// Where a client's launches say that they have begun, and learn whether they may. A thread first writes its launch's
+// number, and then reads the verdict, with a barrier between; who withdraws has threads wait, and then reads whether
+// any has come. So one of both sees the other.
+enum class LaunchVerdict : uint64_t { kGoOn = 0, kWait = 1, kEnd = 2 };
+struct LaunchGates {
+  uint64_t verdict;  // the device's: a LaunchVerdict
+  uint64_t begun[kLaunchGates];  // by number modulo that; 2 * number: its threads have come, + 1: and go on
+};
+
+// Of the device, that a client's map takes for a window of so many bytes, with what lies behind it: how much has been
+// printed, whether threads are to end, and the launches' gates.
 constexpr uint64_t FenceBytes(uint64_t window_bytes) {
   return (window_bytes / kFenceSlabBytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t) +
-         2 * sizeof(uint64_t);
+         2 * sizeof(uint64_t) + sizeof(LaunchGates);
 }
 
 struct FenceWords {
@@ -47,6 +64,7 @@ struct FenceWords {
   uint64_t stop;  // device address of a word outside of every client's memory; 0: none. Not 0 there: threads end
   uint64_t prints;  // device address of a PrintFifo (guest/gpu/print_fifo.h); 0: what is printed is dropped
   uint64_t printed;  // device address of 8 bytes outside of every client's memory: the bytes ever reserved there
+  uint64_t gates;  // device address of LaunchGates outside of every client's memory; 0: every launch goes on
 };
 
 struct FenceFault {
@@ -60,6 +78,6 @@ struct FenceFault {
   uint32_t module;  // as the device has numbered it
   uint32_t reserved;
 };
-static_assert(sizeof(FenceWords) == 80 && sizeof(FenceFault) == 56);
+static_assert(sizeof(FenceWords) == 88 && sizeof(FenceFault) == 56);
 
 }  // namespace tutti::guest
