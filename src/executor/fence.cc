@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "base/checked.h"
@@ -18,11 +20,14 @@ constexpr uint8_t kWhole = guest::kFenceReadable | guest::kFenceWritable;
 
 }  // namespace
 
-// Its copies are done when it returns.
 Status Fence::Write(CUdeviceptr to, const void* bytes, size_t count) const {
+  return Copy(to, reinterpret_cast<CUdeviceptr>(bytes), count);
+}
+
+// It is done when this returns.
+Status Fence::Copy(CUdeviceptr to, CUdeviceptr from, size_t count) const {
   if (count == 0) return {};
-  TUTTI_TRY(
-      vendor_.Check(vendor_.cuMemcpyAsync(to, reinterpret_cast<CUdeviceptr>(bytes), count, stream_), "cuMemcpyAsync"));
+  TUTTI_TRY(vendor_.Check(vendor_.cuMemcpyAsync(to, from, count, stream_), "cuMemcpyAsync"));
   return vendor_.Check(vendor_.cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
@@ -41,6 +46,9 @@ Status Fence::Open(uint64_t base, uint64_t host_bytes, uint64_t device_bytes) {
   TUTTI_TRY(Write(printed_, &none, sizeof none));
   stop_ = printed_ + sizeof none;
   TUTTI_TRY(Write(stop_, &kGoOn, sizeof kGoOn));
+  gates_ = stop_ + sizeof(uint64_t);
+  const auto gates = std::make_unique<guest::LaunchGates>();
+  TUTTI_TRY(Write(gates_, gates.get(), sizeof *gates));
   TUTTI_TRY(prints_.Open(vendor_));
   TUTTI_TRY(
       vendor_.Check(vendor_.cuMemHostAlloc(&fault_, kRecordBytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
@@ -94,7 +102,8 @@ Status Fence::Enter(uint32_t number, CUmodule module) {
                                 .map = map_,
                                 .stop = stop_,
                                 .prints = prints_.address(),
-                                .printed = printed_};
+                                .printed = printed_,
+                                .gates = gates_};
   TUTTI_TRY(Write(address, &words, sizeof words));
   words_.insert_or_assign(number, address);
   return {};
@@ -103,6 +112,15 @@ Status Fence::Enter(uint32_t number, CUmodule module) {
 void Fence::Leave(uint32_t number) { words_.erase(number); }
 
 Status Fence::Stop() { return is_open() ? Write(stop_, &kEnd, sizeof kEnd) : Status{}; }
+
+Status Fence::SetVerdict(guest::LaunchVerdict verdict) const {
+  return Write(gates_ + offsetof(guest::LaunchGates, verdict), &verdict, sizeof verdict);
+}
+
+Status Fence::ReadBegun(std::span<uint64_t, guest::kLaunchGates> begun) const {
+  return Copy(reinterpret_cast<CUdeviceptr>(begun.data()), gates_ + offsetof(guest::LaunchGates, begun),
+              begun.size_bytes());
+}
 
 Status Fence::Close() {
   Status closed;

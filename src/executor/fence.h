@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/error.h"
@@ -34,6 +35,9 @@ class Fence {
   void Leave(uint32_t number);
   // Kernels that jump back end soon.
   Status Stop();
+  // What launches find that begin, and which have: guest::LaunchGates::begun. Of one thread.
+  Status SetVerdict(guest::LaunchVerdict verdict) const;
+  Status ReadBegun(std::span<uint64_t, guest::kLaunchGates> begun) const;
   // Nothing runs any more.
   Status Close();
 
@@ -48,12 +52,13 @@ class Fence {
 
  private:
   Status Write(cuda::CUdeviceptr to, const void* bytes, size_t count) const;
+  Status Copy(cuda::CUdeviceptr to, cuda::CUdeviceptr from, size_t count) const;
   Status Grow();
 
   const Vendor& vendor_;
   cuda::CUstream stream_ = nullptr;
   uint64_t base_ = 0, host_bytes_ = 0, bytes_ = 0;  // of the window
-  cuda::CUdeviceptr map_ = 0, printed_ = 0, stop_ = 0;  // one allocation
+  cuda::CUdeviceptr map_ = 0, printed_ = 0, stop_ = 0, gates_ = 0;  // one allocation
   cuda::CUdeviceptr fault_address_ = 0;
   void* fault_ = nullptr;  // the same record, as this process has it
   PrintFifo prints_;

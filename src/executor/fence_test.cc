@@ -7,6 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "executor/launches.h"
+
 namespace tutti::executor {
 namespace {
 
@@ -72,7 +74,7 @@ class FenceTest : public testing::Test {
   }
   guest::FenceFault& record() { return *reinterpret_cast<guest::FenceFault*>(words.fault); }
 
-  const Vendor vendor_ = InThisProcess();
+  Vendor vendor_ = InThisProcess();
   Fence fence_{vendor_};
 };
 
@@ -133,6 +135,62 @@ TEST_F(FenceTest, KernelsAreToldToEnd) {
   EXPECT_EQ(stop, 0u);
   ASSERT_TRUE(fence_.Stop());
   EXPECT_NE(stop, 0u);
+}
+
+// --- what has not begun (executor/launches.h)
+
+class LaunchesTest : public FenceTest {
+ protected:
+  guest::LaunchGates& gates() const { return *reinterpret_cast<guest::LaunchGates*>(words.gates); }
+  void Come(uint64_t number) { gates().begun[number % guest::kLaunchGates] = 2 * number; }
+  guest::LaunchVerdict verdict() const { return static_cast<guest::LaunchVerdict>(gates().verdict); }
+
+  Launches launches_{&fence_};
+};
+
+TEST_F(LaunchesTest, AreWithdrawnWhereNoneHasBegun) {
+  const uint64_t done = launches_.Begin(), waits[] = {launches_.Begin(), launches_.Begin()};
+  Come(done);
+  launches_.End(done);
+  EXPECT_EQ(launches_.HaveBegun(waits), false);
+  EXPECT_EQ(verdict(), guest::LaunchVerdict::kGoOn) << "a look changes nothing";
+  EXPECT_EQ(launches_.Withdraw(waits), true);
+  EXPECT_EQ(verdict(), guest::LaunchVerdict::kEnd);
+}
+
+TEST_F(LaunchesTest, AllGoOnWhereOneHasBegun) {
+  const uint64_t waits[] = {launches_.Begin(), launches_.Begin()};
+  Come(waits[1]);
+  EXPECT_EQ(launches_.HaveBegun(waits), true);
+  EXPECT_EQ(launches_.Withdraw(waits), false);
+  EXPECT_EQ(verdict(), guest::LaunchVerdict::kGoOn);
+}
+
+// The verdict is to wait as the marks are read: what comes afterwards sees that.
+TEST_F(LaunchesTest, NoneBeginsWhileItIsLookedWhetherOneHas) {
+  static guest::LaunchGates* of_test;
+  static guest::LaunchVerdict seen;
+  of_test = &gates();
+  seen = verdict();
+  vendor_.cuMemcpyAsync = [](CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) -> CUresult {
+    if (from == AddressOf(of_test->begun)) seen = static_cast<guest::LaunchVerdict>(of_test->verdict);
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return CUDA_SUCCESS;
+  };
+  const uint64_t waits[] = {launches_.Begin()};
+  EXPECT_EQ(launches_.Withdraw(waits), true);
+  EXPECT_EQ(seen, guest::LaunchVerdict::kWait);
+}
+
+TEST_F(LaunchesTest, HaveNumbersUntilTooManyAreNotDone) {
+  const uint64_t first = launches_.Begin();
+  EXPECT_NE(first, 0u);
+  for (uint32_t i = 1; i < guest::kLaunchGates; ++i) EXPECT_NE(launches_.Begin(), 0u);
+  EXPECT_EQ(launches_.Begin(), 0u);
+  launches_.End(first);
+  const uint64_t next = launches_.Begin();
+  EXPECT_NE(next, first);
+  EXPECT_EQ(next % guest::kLaunchGates, first % guest::kLaunchGates);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "executor/protocol/request.h"
+#include "guest/gpu/fenced_ptx.h"
 #include "image/cubin_symbols.h"
 #include "image/ptx_selection.h"
 #include "ptx/parser.h"
@@ -69,6 +70,10 @@ void AddFactsOf(const ptx::Module& module, ImageFacts* facts) {
     std::ranges::copy(function.required_cluster, kernel.required_cluster);
     kernel.max_cluster = function.max_cluster;
     kernel.cluster_must_be_set = function.explicit_cluster;
+    const size_t end = function.first_param + function.prototype.params.size();
+    if (end > function.first_param && end <= function.locals.size() &&
+        function.locals[end - 1].name == guest::kLaunchParameter)
+      facts->numbered.insert(function.name);
   }
 }
 

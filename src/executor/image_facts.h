@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 
@@ -15,6 +16,7 @@ struct ImageFacts {
   // The rules of its blocks and clusters (required_block, required_cluster, max_cluster, cluster_must_be_set), of those
   // kernels of which there is PTX.
   std::map<std::string, module::KernelInfo> kernels;
+  std::set<std::string> numbered;  // kernels of which the last parameter is guest::kLaunchParameter
   bool prints = false;  // kernels of it call printf or assert
   uint64_t state = 0;  // ModuleState: what they may leave in the context
 };

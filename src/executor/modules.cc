@@ -35,7 +35,7 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image
     return Fail(status, error_log[0] != '\0' ? std::string(error_log) : loaded.error().text);
   const Status entered = is_fenced && fenced() ? fence_->Enter(number, module.handle) : Status{};
   const ImageFacts facts = FactsOf(image.text);
-  auto info = entered ? Describe(module, facts) : std::unexpected(entered.error());
+  auto info = entered ? Describe(module, facts, is_fenced && fenced()) : std::unexpected(entered.error());
   // What fenced kernels print does not go by the driver.
   if (info && facts.prints && !(is_fenced && fenced())) prints_.store(true, std::memory_order_relaxed);
   if (!info) {
@@ -51,7 +51,7 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image
   return Loaded{.info = std::move(*info), .log = info_log, .state = facts.state};
 }
 
-tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, const ImageFacts& facts) {
+tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, const ImageFacts& facts, bool takes_numbers) {
   unsigned count = 0;
   TUTTI_TRY(vendor_.Check(vendor_.cuModuleGetFunctionCount(&count, module.handle), "cuModuleGetFunctionCount"));
   std::vector<CUfunction> functions(count);
@@ -69,9 +69,15 @@ tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, const ImageF
       kernel.max_cluster = rules.max_cluster;
       kernel.cluster_must_be_set |= rules.cluster_must_be_set;
     }
+    std::optional<uint32_t> launch_offset;
+    if (takes_numbers && facts.numbered.contains(kernel.name) && !kernel.params.empty()) {
+      launch_offset = kernel.params.back().offset;
+      kernel.params.pop_back();
+      kernel.param_bytes = kernel.params.empty() ? 0 : kernel.params.back().offset + kernel.params.back().bytes;
+    }
     info.kernels.push_back(std::move(kernel));
-    module.kernels.push_back(
-        {function, Attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), kPortableCluster});
+    module.kernels.push_back({function, Attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES),
+                              kPortableCluster, launch_offset});
   }
   AddVariables(module, facts, &info);
   return info;
@@ -143,8 +149,8 @@ Status Modules::UnloadAll() {
 }
 
 // The client has checked that its program allowed as much.
-tutti::Result<CUfunction> Modules::Find(uint32_t number, uint32_t kernel, uint32_t dynamic_shared_bytes,
-                                        uint32_t cluster_blocks) {
+tutti::Result<Modules::Found> Modules::Find(uint32_t number, uint32_t kernel, uint32_t dynamic_shared_bytes,
+                                            uint32_t cluster_blocks) {
   std::lock_guard lock(mutex_);
   const auto found = modules_.find(number);
   if (found == modules_.end() || kernel >= found->second.kernels.size())
@@ -162,15 +168,15 @@ tutti::Result<CUfunction> Modules::Find(uint32_t number, uint32_t kernel, uint32
     TUTTI_TRY(allow(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
     wanted.most_cluster_blocks = ~0u;
   }
-  return wanted.function;
+  return Found{.function = wanted.function, .launch_offset = wanted.launch_offset};
 }
 
 tutti::Result<uint32_t> Modules::BlocksPerSm(uint32_t number, uint32_t kernel, uint32_t block_threads,
                                              uint32_t dynamic_shared_bytes) {
-  TUTTI_ASSIGN(const CUfunction function, Find(number, kernel, dynamic_shared_bytes, 1));
+  TUTTI_ASSIGN(const Found found, Find(number, kernel, dynamic_shared_bytes, 1));
   int blocks = 0;
   TUTTI_TRY(vendor_.Check(vendor_.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                              &blocks, function, static_cast<int>(block_threads), dynamic_shared_bytes),
+                              &blocks, found.function, static_cast<int>(block_threads), dynamic_shared_bytes),
                           "cuOccupancyMaxActiveBlocksPerMultiprocessor"));
   return static_cast<uint32_t>(std::max(blocks, 0));
 }

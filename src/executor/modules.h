@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,9 +42,13 @@ class Modules {
 
   // Whether one that has been loaded prints by the driver.
   bool prints() const { return prints_.load(std::memory_order_relaxed); }
+  struct Found {
+    cuda::CUfunction function = nullptr;
+    // Where among its parameters the launch's number stands, behind those that the server knows; if it takes one.
+    std::optional<uint32_t> launch_offset;
+  };
   // Allowed to have so much dynamic shared memory, and such clusters.
-  Result<cuda::CUfunction> Find(uint32_t number, uint32_t kernel, uint32_t dynamic_shared_bytes,
-                                uint32_t cluster_blocks);
+  Result<Found> Find(uint32_t number, uint32_t kernel, uint32_t dynamic_shared_bytes, uint32_t cluster_blocks);
 
  private:
   struct Kernel {
@@ -51,13 +56,14 @@ class Modules {
     // What the driver lets it have.
     uint32_t most_dynamic_shared_bytes;
     uint32_t most_cluster_blocks;
+    std::optional<uint32_t> launch_offset;
   };
   struct Module {
     cuda::CUmodule handle = nullptr;
     std::vector<Kernel> kernels;
   };
   bool fenced() const { return fence_ != nullptr && fence_->is_open(); }
-  Result<module::ModuleInfo> Describe(Module& module, const ImageFacts& facts);
+  Result<module::ModuleInfo> Describe(Module& module, const ImageFacts& facts, bool takes_numbers);
   Result<module::KernelInfo> Describe(cuda::CUfunction function) const;
   uint32_t Attribute(cuda::CUfunction function, cuda::CUfunction_attribute number) const;  // 0: not known
   void AddVariables(const Module& module, const ImageFacts& facts, module::ModuleInfo* info) const;

@@ -62,13 +62,20 @@ Status Place::Run() {
   }
   const Status closed = Close();
   executor_.context->Remove(exchange_);
-  // A process that is killed says nothing: what it had is there until it has ended.
-  if (closed) (void)!write(file(PlaceFile::kOver), "", 1);
+  if (closed) SayThatItIsOver();
   return closed;
 }
 
-// In the reverse order of who uses what.
+// A process that is killed says nothing: what it had is there until it has ended.
+void Place::SayThatItIsOver() { (void)!write(file(PlaceFile::kOver), "", 1); }
+
+// In the reverse order of who uses what. What was withdrawn uses nothing of the client's, and may wait for long, for
+// what others compute.
 Status Place::Close() {
+  if (submitter_.withdrawn()) {
+    TUTTI_TRY(window_.Close());
+    SayThatItIsOver();
+  }
   const Status streams = submitter_.Close(), modules = modules_.UnloadAll(), fence = fence_.Close(),
                window = window_.Close();
   return !streams ? streams : !modules ? modules : !fence ? fence : window;

@@ -44,6 +44,7 @@ class Place {
   Place(const Executor& executor, std::vector<os::Fd> files, os::Mapping exchange);
   void Serve();
   Status Close();
+  void SayThatItIsOver();
   Status Do(const Request& request, os::Fd given, Answer* answer, os::Fd* file);
   Status OpenWindow(const Request& request, os::Fd host_file, uint64_t* base);
   // What changes the memory that the fence lets kernels use.

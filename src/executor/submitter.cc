@@ -47,11 +47,12 @@ Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange,
       context_(context),
       texts_(texts),
       fence_(fence),
+      launches_(fence),
       reader_(exchange),
       streams_(kMostStreams) {}
 
 bool Submitter::Step() {
-  if (failed_) return false;
+  if (failed_ || withdrawn()) return false;
   if (context_ != nullptr && context_->lost()) {
     FailAll(context_->failure());
     return true;
@@ -76,11 +77,12 @@ bool Submitter::Step() {
     }
   }
   const auto harvested = Harvest();
-  if (!harvested) {
-    FailAll(harvested.error());
+  const auto asked = harvested ? LookForWithdrawal() : harvested;
+  if (!asked) {
+    FailAll(asked.error());
     return true;
   }
-  if (*harvested) WakeServer();
+  if (*harvested || *asked) WakeServer();
   if (busy_.empty()) {  // who has asked has it now
     Hold asked = Hold::kAsked;
     hold_.compare_exchange_strong(asked, Hold::kHeld, std::memory_order_acq_rel);
@@ -104,12 +106,13 @@ Status Submitter::Execute(std::span<const uint8_t> record) {
   // First: where this process is killed in the call, the server must know that it may have begun. It reads that when
   // the process has ended.
   exchange_->streams[head.stream].issued.store(head.sequence, std::memory_order_release);
+  Given given{.sequence = head.sequence, .launch = 0};
   switch (head.kind) {
     case DispatchKind::kLaunch: {
       TUTTI_ASSIGN(const auto launch, BodyOf<LaunchDispatch>(rest));
       const auto arguments = rest.subspan(sizeof launch);
       if (arguments.size() != launch.argument_bytes) return Fail(CUDA_ERROR_INVALID_VALUE, "arguments of another size");
-      TUTTI_TRY(Launch(stream.handle, launch, arguments));
+      TUTTI_TRY(Launch(stream.handle, launch, arguments, &given.launch));
       break;
     }
     case DispatchKind::kCopy: {
@@ -131,6 +134,7 @@ Status Submitter::Execute(std::span<const uint8_t> record) {
   }
   if (stream.issued == stream.marked && stream.marks.empty()) busy_.push_back(head.stream);
   stream.issued = head.sequence;
+  if (head.kind != DispatchKind::kWait) stream.given.push_back(given);
   return {};
 }
 
@@ -141,9 +145,10 @@ Status Submitter::OpenStream(uint32_t number, const OpenStreamDispatch& open) {
                        "cuStreamCreateWithPriority");
 }
 
-Status Submitter::Launch(CUstream stream, const LaunchDispatch& launch, std::span<const uint8_t> arguments) {
+Status Submitter::Launch(CUstream stream, const LaunchDispatch& launch, std::span<const uint8_t> arguments,
+                         uint64_t* number) {
   const uint32_t cluster_blocks = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
-  TUTTI_ASSIGN(const CUfunction function,
+  TUTTI_ASSIGN(const Modules::Found found,
                modules_->Find(launch.module, launch.kernel, launch.dynamic_shared_bytes, cluster_blocks));
   CUlaunchAttribute attributes[2] = {};
   unsigned count = 0;
@@ -165,11 +170,18 @@ Status Submitter::Launch(CUstream stream, const LaunchDispatch& launch, std::spa
                               .hStream = stream,
                               .attrs = attributes,
                               .numAttrs = count};
+  if (found.launch_offset) {
+    *number = launches_.Begin();
+    arguments_.assign(arguments.begin(), arguments.end());
+    arguments_.resize(*found.launch_offset + sizeof *number);
+    std::memcpy(arguments_.data() + *found.launch_offset, number, sizeof *number);
+    arguments = arguments_;
+  }
   size_t bytes = arguments.size();
   const auto word = [](uintptr_t value) { return reinterpret_cast<void*>(value); };
   void* extra[] = {word(CU_LAUNCH_PARAM_BUFFER_POINTER), const_cast<uint8_t*>(arguments.data()),
                    word(CU_LAUNCH_PARAM_BUFFER_SIZE), &bytes, word(CU_LAUNCH_PARAM_END)};
-  return vendor_.Check(vendor_.cuLaunchKernelEx(&config, function, nullptr, bytes == 0 ? nullptr : extra),
+  return vendor_.Check(vendor_.cuLaunchKernelEx(&config, found.function, nullptr, bytes == 0 ? nullptr : extra),
                        "cuLaunchKernelEx");
 }
 
@@ -321,6 +333,10 @@ tutti::Result<bool> Submitter::Harvest() {
       HandOnPrints();
       TUTTI_TRY(vendor_.Check(status, "a kernel, copy or fill of the program"));
       exchange_->streams[number].done.store(mark.sequence, std::memory_order_seq_cst);
+      while (!stream.given.empty() && stream.given.front().sequence <= mark.sequence) {
+        launches_.End(stream.given.front().launch);
+        stream.given.pop_front();
+      }
       events_.push_back(mark.event);
       stream.marks.pop_front();
       found = true;
@@ -421,7 +437,7 @@ void Submitter::WakeServer() const {
 
 void Submitter::Run() {
   uint64_t active_ns = NowNs();
-  while (!failed_ && !stop_.load(std::memory_order_relaxed)) {
+  while (!failed_ && !withdrawn() && !stop_.load(std::memory_order_relaxed)) {
     if (Step()) {
       active_ns = NowNs();
       continue;
@@ -469,7 +485,8 @@ void Submitter::Sleep(uint64_t quiet_ns) {
   // What rang the bell before it was read here.
   const Hold hold = hold_.load(std::memory_order_seq_cst);
   const bool over = stop_.load(std::memory_order_seq_cst) || (context_ != nullptr && context_->lost()) ||
-                    (hold == Hold::kAsked && busy_.empty());
+                    (hold == Hold::kAsked && busy_.empty()) ||
+                    exchange_->withdrawal.load(std::memory_order_seq_cst) != Withdrawal::kNone;
   if (!over && (hold != Hold::kNone || !reader_.HasNext())) os::FutexWait(&exchange_->bell, bell, limit_ns);
   exchange_->executor_sleeps.store(0, std::memory_order_seq_cst);
 }

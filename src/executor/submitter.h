@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "executor/context.h"
 #include "executor/fence.h"
+#include "executor/launches.h"
 #include "executor/modules.h"
 #include "executor/protocol/dispatch_queue.h"
 #include "executor/text_capture.h"
@@ -43,22 +44,31 @@ class Submitter {
   Status Close();
 
   bool failed() const { return failed_; }
+  // What the driver has is without effect, and nothing more is given to it. On any thread.
+  bool withdrawn() const { return withdrawn_.load(std::memory_order_acquire); }
 
  private:
   struct Mark {
     uint64_t sequence;
     cuda::CUevent event;
   };
+  // What may have effects, if it is not known to be done.
+  struct Given {
+    uint64_t sequence;
+    uint64_t launch;  // its number; 0: it cannot be withdrawn
+  };
   struct Stream {
     cuda::CUstream handle = nullptr;
     uint64_t issued = 0;
     uint64_t marked = 0;
     std::deque<Mark> marks;
+    std::deque<Given> given;
   };
 
   Status Execute(std::span<const uint8_t> record);
   Status OpenStream(uint32_t number, const OpenStreamDispatch& open);
-  Status Launch(cuda::CUstream stream, const LaunchDispatch& launch, std::span<const uint8_t> arguments);
+  Status Launch(cuda::CUstream stream, const LaunchDispatch& launch, std::span<const uint8_t> arguments,
+                uint64_t* number);
   Status Copy(cuda::CUstream stream, const CopyDispatch& copy) const;
   Status CopyRows(cuda::CUstream stream, uint64_t to, uint64_t from, const CopyDispatch& copy) const;
   Status Fill(cuda::CUstream stream, const FillDispatch& fill) const;
@@ -69,6 +79,9 @@ class Submitter {
   Status PutMark(Stream& stream);
   Result<bool> Harvest();
   Status LookForFault();
+  // Answers the server. True if it has asked.
+  Result<bool> LookForWithdrawal();
+  Result<Withdrawal> Withdraw(Withdrawal asked);
   Status CheckReach(uint64_t address, uint64_t bytes, bool writes) const;
   Result<cuda::CUevent> TakeEvent();
   void HandOnTextsOf(cuda::CUevent behind);
@@ -86,11 +99,13 @@ class Submitter {
   Context* const context_;
   TextCapture* const texts_;
   Fence* const fence_;
+  Launches launches_;
   DispatchReader reader_;
   std::vector<Stream> streams_;
   std::vector<uint32_t> busy_;  // streams with something that is not done
   std::vector<cuda::CUevent> events_;  // free ones
-  std::atomic<bool> failed_{false};
+  std::vector<uint8_t> arguments_;  // of a launch, with its number
+  std::atomic<bool> failed_{false}, withdrawn_{false};
   std::atomic<bool> stop_{false};
   enum class Hold : uint32_t { kNone, kAsked, kHeld };  // held: nothing is given to the driver, and it has nothing
   std::atomic<Hold> hold_{Hold::kNone};

@@ -13,9 +13,13 @@
 
 #include "cuda/result.h"
 #include "device/gpu/lent_file.h"
+#include "os/futex.h"
 #include "os/socket.h"
 
 namespace tutti::device::gpu {
+
+using executor::Withdrawal;
+
 namespace {
 
 Result<os::Fd> Watch(int bell, int socket) {
@@ -167,6 +171,26 @@ std::optional<uint64_t> ExecutorLink::Done(uint32_t stream, uint64_t given) {
 uint64_t ExecutorLink::MayHaveBegun(uint32_t stream, uint64_t done, uint64_t given) const {
   const uint64_t issued = exchange()->streams[stream].issued.load(std::memory_order_acquire);
   return issued < done || issued > given ? given : issued;
+}
+
+void ExecutorLink::AskToWithdraw(bool for_good) {
+  asked_for_good_ = for_good;
+  exchange()->withdrawal.store(for_good ? Withdrawal::kAsked : Withdrawal::kLook, std::memory_order_seq_cst);
+  exchange()->bell.fetch_add(1, std::memory_order_seq_cst);
+  os::FutexWake(&exchange()->bell);
+}
+
+std::optional<bool> ExecutorLink::HasNotBegun() {
+  const Withdrawal answer = exchange()->withdrawal.load(std::memory_order_acquire);
+  const Withdrawal hoped_for = asked_for_good_ ? Withdrawal::kDone : Withdrawal::kHasNotBegun;
+  if (answer != hoped_for && answer != Withdrawal::kHasBegun) return std::nullopt;
+  exchange()->withdrawal.store(Withdrawal::kNone, std::memory_order_relaxed);
+  return answer == hoped_for;
+}
+
+bool ExecutorLink::TakeBackQuestion() {
+  Withdrawal asked = asked_for_good_ ? Withdrawal::kAsked : Withdrawal::kLook;
+  return exchange()->withdrawal.compare_exchange_strong(asked, Withdrawal::kNone, std::memory_order_acq_rel);
 }
 
 std::optional<ExecutorLink::Texts> ExecutorLink::TakeTexts() {

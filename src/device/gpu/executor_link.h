@@ -73,6 +73,13 @@ class ExecutorLink {
   std::optional<uint64_t> Done(uint32_t stream, uint64_t given);
   // The last one that its driver may have been given, of those from `done` to `given`. Once it has ended: no more.
   uint64_t MayHaveBegun(uint32_t stream, uint64_t done, uint64_t given) const;
+  // Has it look whether anything has begun of what its driver has been given, or, `for_good`, withdraw that if nothing
+  // has. One question at a time: until it is answered, or taken back.
+  void AskToWithdraw(bool for_good);
+  // Nothing: no answer yet. True: nothing has begun; and if that was asked, nothing will, and all that is done is told.
+  std::optional<bool> HasNotBegun();
+  // False: it is about to answer.
+  bool TakeBackQuestion();
   // What kernels have printed, and what assertions of theirs have said, since the last time; nothing if that cannot be.
   struct Texts {
     std::string printed, failed;
@@ -118,6 +125,7 @@ class ExecutorLink {
   os::Fd in_the_way_;  // what the message carries that is left in it; asking_
   LetGo let_go_;
   bool is_alone_ = false;
+  bool asked_for_good_ = false;  // the Space's lock
   const std::shared_ptr<const os::Fd> over_;
   const os::Fd bell_, wakes_;
   mutable std::mutex ended_mutex_;

@@ -132,6 +132,11 @@ bool ExecutorProcess::takes_clients() const {
   return takes_clients_ && lifeline_ && !os::HungUp(control_.get());
 }
 
+bool ExecutorProcess::is_shared() const {
+  std::lock_guard lock(mutex_);
+  return clients_ > 1;
+}
+
 bool ExecutorProcess::HasEnded() const {
   std::lock_guard lock(mutex_);
   return !lifeline_ || os::HungUp(control_.get());

@@ -51,6 +51,8 @@ class ExecutorProcess {
   void HaveClientsLeave();
   bool is_to_be_left() const { return is_to_be_left_.load(std::memory_order_relaxed); }
   bool takes_clients() const;
+  // By more than one.
+  bool is_shared() const;
   // Whatever clients it still has.
   void End();
 

@@ -77,6 +77,7 @@ GpuSpace::~GpuSpace() {
   Abandon();
   pilot_->Remove(this);
   aside_.Stop();  // which may still wait for one
+  if (mover_ != nullptr) mover_->Stop();
   // Until the driver has freed what the accounts give to others now. Whoever has this end waits no longer than that.
   std::vector<PlaceEnd> left = current_.AwaitEnd(kEndPatienceMs);
   if (left.empty()) return;
@@ -308,13 +309,16 @@ bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
       found = true;
     }
   }
-  if (computed != 0) without_progress_ns_ = 0;
+  if (computed != 0) {
+    without_progress_ns_ = 0;
+    computed_ns_ = NowNs();
+  }
   if (found) vain_wakes_ = replaced_in_vain_ = 0;
   if (sound) {
     found |= GiveWhatIsHeld();
     computes_.store(ComputesNow(), std::memory_order_relaxed);
-    if (leaving_ == Leaving::kDrains) LookWhetherToLeave();
-    LookForEndlessKernel();
+    if (leaving_ != Leaving::kNo || IsStalled(now_ns)) LookWhetherToLeave();
+    if (executor_ != nullptr) LookForEndlessKernel();
   } else {
     LoseExecutor({.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
   }
@@ -388,6 +392,7 @@ void GpuSpace::ForgetWhatWasGiven() {
   leaving_ = Leaving::kNo;
   leave_at_ns_ = 0;
   refused_moves_ = 0;
+  is_stalled_ = false;
   next_ = nullptr;
   lent_ = NoStreams();
   held_back_ = ahead_ = computing_ = without_progress_ns_ = 0;
@@ -440,6 +445,11 @@ void GpuSpace::Reset(uint32_t device) {
 
 void GpuSpace::Replace() {
   aside_.Wait();  // for what still asks the last one
+  Aside* const mover = [this] {
+    std::lock_guard lock(mutex_);
+    return mover_.get();
+  }();
+  if (mover != nullptr) mover->Wait();
   // The memory that it has is needed for the next one. The account has the client's memory once, so the GPU has it at
   // most twice: who leaves more stays lost.
   constexpr size_t kMostLeft = 1;

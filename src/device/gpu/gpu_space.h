@@ -184,10 +184,22 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void GoOnElsewhere(const PlaceEnd& last, const Error& why, size_t again);
   // An executor that is to end is left for another one, with nothing lost: that is made ready, what the driver has is
   // awaited, and nothing more is given to it, and then the client has what it has in the other one.
-  enum class Leaving : uint8_t { kNo, kPrepares, kDrains, kMoves };
+  enum class Leaving : uint8_t { kNo, kLooks, kPrepares, kDrains, kWithdraws, kMoves };
   void LookWhetherToLeave();
   void PrepareToLeave();
   void MoveOver();
+  void ArriveIn(std::shared_ptr<ExecutorLink> next);
+  // So is one in which another's kernel holds the device: what has not begun there is withdrawn, and done in the next.
+  bool MayWithdraw() const;
+  bool IsStalled(uint64_t now_ns) const;
+  uint64_t NextLookForStallNs() const;
+  bool CanWithdraw() const;
+  void AskWhetherItHasBegun(uint64_t now_ns);
+  void LookForAnswer(uint64_t now_ns);
+  void PrepareForStalled(uint64_t now_ns);
+  bool HasMover();
+  void LeaveWhatHasNotBegun();
+  void GoOnIn(std::shared_ptr<ExecutorLink> next);
   void StayForNow();
   // To an executor of its own, and waits until it is there. Not on its own thread.
   Status MoveOut();
@@ -235,13 +247,17 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Suspicion suspicion_;
   Leaving leaving_ = Leaving::kNo;
   std::shared_ptr<ExecutorLink> next_;  // that is ready
-  uint64_t leave_at_ns_ = 0;  // kNo: not before; kDrains: not after
+  uint64_t leave_at_ns_ = 0;  // kNo: not before; kLooks, kDrains, kWithdraws: not after
+  uint64_t computed_ns_ = 0;  // when something was done last that computes, or there was none
+  bool is_stalled_ = false;  // why it leaves
   uint32_t refused_moves_ = 0;  // since one has succeeded
   bool wants_out_ = false;  // of an executor that it shares
   bool muted_ = false;
   std::stop_source gone_;
 
-  Aside aside_;  // last: what it does uses the rest
+  // Last: what they do uses the rest.
+  std::unique_ptr<Aside> mover_;  // null: nothing has had to be withdrawn yet; the lock
+  Aside aside_;
 };
 
 }  // namespace tutti::device::gpu

@@ -24,8 +24,12 @@ void GpuSpace::LookWhetherToLeave() {
   const uint64_t now_ns = NowNs();
   switch (leaving_) {
     case Leaving::kNo:
-      if (!executor_->executor()->is_to_be_left() && (!wants_out_ || executor_->is_alone())) return;
       if (now_ns < leave_at_ns_ || muted_ || error_ != 0) return;
+      is_stalled_ = !executor_->executor()->is_to_be_left() && (!wants_out_ || executor_->is_alone());
+      if (is_stalled_) {
+        if (IsStalled(now_ns)) AskWhetherItHasBegun(now_ns);
+        return;
+      }
       if (const auto bound = WhyBound()) {
         log::Info("A program stays in an executor that it is to leave: {}", *bound);
         leave_at_ns_ = now_ns + kBoundPauseNs;
@@ -34,12 +38,17 @@ void GpuSpace::LookWhetherToLeave() {
       leaving_ = Leaving::kPrepares;
       aside_.Post([this] { PrepareToLeave(); });
       return;
+    case Leaving::kLooks:
+    case Leaving::kWithdraws: return LookForAnswer(now_ns);
     case Leaving::kDrains:
       if (ahead_ == 0) {
         leaving_ = Leaving::kMoves;
         aside_.Post([this] { MoveOver(); });
       } else if (now_ns > leave_at_ns_) {
         StayForNow();
+      } else if (IsStalled(now_ns) && CanWithdraw() && HasMover()) {
+        leaving_ = Leaving::kWithdraws;
+        executor_->AskToWithdraw(true);
       }
       return;
     case Leaving::kPrepares:
@@ -50,6 +59,7 @@ void GpuSpace::LookWhetherToLeave() {
 // With the lock.
 void GpuSpace::StayForNow() {
   leaving_ = Leaving::kNo;
+  is_stalled_ = false;
   next_ = nullptr;
   current_.ExpectNone();
   leave_at_ns_ = NowNs() + kPauseNs;
@@ -62,7 +72,10 @@ void GpuSpace::PrepareToLeave() {
       gone_.get_token());
   std::unique_lock lock(mutex_);
   if (leaving_ != Leaving::kPrepares) return;
-  if (taken) {
+  if (taken && is_stalled_ && !IsStalled(NowNs())) {  // it goes on meanwhile
+    StayForNow();
+    leave_at_ns_ = 0;
+  } else if (taken) {
     next_ = std::move(*taken);
     leaving_ = Leaving::kDrains;
     leave_at_ns_ = NowNs() + kMostHoldNs;
@@ -71,6 +84,14 @@ void GpuSpace::PrepareToLeave() {
     StayForNow();
   }
   UnlockAndRunDeferred(&lock);
+}
+
+// With the lock.
+void GpuSpace::ArriveIn(std::shared_ptr<ExecutorLink> next) {
+  executor_ = std::move(next);
+  dispatch_.Connect(executor_->exchange());
+  current_.Arrive();
+  counters_.Add(metrics::Counter::moves);
 }
 
 void GpuSpace::MoveOver() {
@@ -93,10 +114,7 @@ void GpuSpace::MoveOver() {
   const auto bound = WhyBound();
   if (attached && !bound) {
     BeginAgain(WhatIsLeft());
-    executor_ = std::move(next);
-    dispatch_.Connect(executor_->exchange());
-    current_.Arrive();
-    counters_.Add(metrics::Counter::moves);
+    ArriveIn(std::move(next));
     log::Info("A program has left its executor for another one{}", executor_->is_alone() ? ", of its own" : "");
   } else {
     log::Info("A program stays in an executor that it is to leave: {}", bound ? *bound : attached.error().text);

@@ -218,6 +218,10 @@ void GpuSpace::NotePoint(const Stream& stream) {
 bool GpuSpace::MayGive(const LentStreams::Lent& lent, const LentStreams::Held& record) const {
   if (leaving_ >= Leaving::kDrains) return false;
   if (record.kind == LentStreams::Held::Kind::kPoint) return true;
+  // What is no kernel cannot be withdrawn: it is not to wait for others' kernels behind one that has not begun.
+  const bool is_transfer =
+      record.kind == LentStreams::Held::Kind::kWork && record.work->work != GpuOperation::Work::kLaunch;
+  if (is_transfer && lent.awaiting > lent.done && MayWithdraw()) return false;
   const uint64_t ahead = lent.given - lent.done;
   const bool limited = record.kind == LentStreams::Held::Kind::kWork && (record.work->computes || gate_.yields());
   const uint32_t most = limited ? gate_.most_ahead() : TimeGate::kMostAhead;
@@ -240,14 +244,16 @@ void GpuSpace::GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record)
   }
   lent.given = record.sequence;
   if (++ahead_ == 1) charged_until_ns_ = NowNs();
-  if (record.kind == LentStreams::Held::Kind::kWait) {
+  const bool is_wait = record.kind == LentStreams::Held::Kind::kWait;
+  if (is_wait || record.work->work == GpuOperation::Work::kLaunch) lent.awaiting = record.sequence;
+  if (is_wait) {
     head.kind = DispatchKind::kWait;
     dispatch_.Add(head, executor::WaitDispatch{.other_stream = record.other, .other_sequence = record.other_sequence});
     return;
   }
   const GpuOperation& work = *record.work;
   if (gate_.most_ahead() == 0 && work.computes) gate_.NoteGivenWhileClosed();
-  computing_ += work.computes ? 1 : 0;
+  if (work.computes && ++computing_ == 1) computed_ns_ = NowNs();
   switch (work.work) {
     case GpuOperation::Work::kLaunch:
       head.kind = DispatchKind::kLaunch;

@@ -55,6 +55,7 @@ void GpuSpace::LookForEndlessKernel() {
 uint64_t GpuSpace::NextLookNs() const {
   uint64_t next_ns = held_back_ != 0 ? gate_.opens_at_ns() : kNever;
   if (executor_ == nullptr || computing_ == 0) return next_ns;
+  next_ns = std::min(next_ns, NextLookForStallNs());
   const uint64_t limit_ns = kernel_limit_ns_.load(std::memory_order_relaxed);
   if (limit_ns != 0) next_ns = std::min(next_ns, charged_until_ns_ + LongestStepNs(limit_ns));
   if (held_back_ != 0 && !gate_.stalled()) next_ns = std::min(next_ns, charged_until_ns_ + gate_.until_stall_ns());

@@ -53,6 +53,7 @@ class LentStreams {
     uint64_t numbered = 0;
     uint64_t given = 0;
     uint64_t done = 0;
+    uint64_t awaiting = 0;  // the last one given that waits for room on the device, or for another stream
     uint64_t known_done = 0;  // what waited for it is, whatever the executor has said of it
     uint64_t kernels_ended = 0;
     std::deque<Given> unfinished;

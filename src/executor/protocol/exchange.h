@@ -31,11 +31,25 @@ struct TextRing {
   alignas(64) uint8_t bytes[kTextBytes];
 };
 
+// What the driver has been given can be withdrawn where nothing of it has begun, and it waits for others' kernels
+// (executor/launches.h). The server asks, and may take that back until the executor has taken it; the answer is taken
+// by the server.
+enum class Withdrawal : uint32_t {
+  kNone = 0,
+  kLook = 1,  // asked: whether anything has begun
+  kAsked = 2,  // asked: that nothing begins any more, if nothing has
+  kTaken = 3,
+  kHasBegun = 4,  // or may have
+  kHasNotBegun = 5,  // to kLook
+  kDone = 6,  // to kAsked: nothing more is taken from the ring, or done, and all that is done has been told
+};
+
 struct Exchange {
   // the server's
   alignas(64) std::atomic<uint64_t> tail;  // bytes ever written to the ring
   std::atomic<uint32_t> bell;  // futex
   std::atomic<uint32_t> server_sleeps;  // the executor takes it back
+  alignas(64) std::atomic<Withdrawal> withdrawal;  // of both
   // the executor's
   alignas(64) std::atomic<uint64_t> head;  // bytes ever taken
   std::atomic<uint32_t> executor_sleeps;

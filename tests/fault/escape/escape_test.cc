@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -87,11 +88,15 @@ bool ThroughExecutors() {
   return device != nullptr && std::strcmp(device, "cuda") == 0;
 }
 
-// All programs are in one context then, with kernels that check their addresses: what cannot be fenced is not launched.
-bool IsRefused(const AttackPage& page) {
+// All programs are in one context then, with kernels that check their addresses.
+bool InOneContext() {
   const char* const isolation = std::getenv("TUTTI_ISOLATION");
-  return ThroughExecutors() && isolation != nullptr && std::strcmp(isolation, "shared") == 0 &&
-         page.outcome.load() == cuda::CUDA_ERROR_NOT_SUPPORTED;
+  return ThroughExecutors() && isolation != nullptr && std::strcmp(isolation, "shared") == 0;
+}
+
+// What cannot be fenced is not launched there.
+bool IsRefused(const AttackPage& page) {
+  return InOneContext() && page.outcome.load() == cuda::CUDA_ERROR_NOT_SUPPORTED;
 }
 
 class Escape : public testing::Test {
@@ -141,6 +146,25 @@ class ProgramEscape : public Escape {
   const std::string path_;
 };
 
+// Else none of the attacks is one on a neighbour in the same context.
+class OneContext : public Escape {
+ public:
+  void TestBody() override {
+    AttackProcess beside([](AttackPage& page) {
+      cuda::CUcontext context;
+      cuda::CUdeviceptr memory = 0;
+      if (cuda::cuInit(0) == 0 && cuda::cuDevicePrimaryCtxRetain(&context, 0) == 0 &&
+          cuda::cuCtxSetCurrent(context) == 0 && cuda::cuMemAlloc_v2(&memory, 64) == 0)
+        page.launched.store(true);
+      pause();
+    });
+    for (int i = 0; i < 6000 && !beside.page().launched.load(); ++i) std::this_thread::sleep_for(10ms);
+    ASSERT_TRUE(beside.page().launched.load());
+    EXPECT_EQ(Stage::Get().MostPlaces(), 2u) << "the victim and a program beside it have contexts of their own";
+    beside.Kill();
+  }
+};
+
 // An attack with hand-written records and messages.
 class RawEscape : public Escape {
  public:
@@ -177,6 +201,9 @@ void Register(const std::filesystem::path& programs) {
     if (entry.path().extension() == ".ptx") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
+  if (InOneContext())
+    testing::RegisterTest("Stage", "IsOneContext", nullptr, nullptr, __FILE__, __LINE__,
+                          []() -> Escape* { return new OneContext; });
   for (const auto& path : paths) {
     testing::RegisterTest("Kernel", path.stem().c_str(), nullptr, nullptr, path.c_str(), 1,
                           [path]() -> Escape* { return new ProgramEscape(path); });

@@ -7,10 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -36,7 +39,7 @@ bool Eventually(Condition condition) {
 
 struct Map {
   uint64_t begin, end;
-  std::string rights, name;
+  std::string rights, inode, name;
 };
 
 std::vector<Map> MapsOf(pid_t pid) {
@@ -44,10 +47,12 @@ std::vector<Map> MapsOf(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/maps", pid));
   for (std::string line; std::getline(file, line);) {
     Map map{};
-    char rights[8] = "";
+    char rights[8] = "", inode[24] = "";
     int name = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx %7s %*s %*s %*s %n", &map.begin, &map.end, rights, &name) != 3) continue;
+    if (std::sscanf(line.c_str(), "%lx-%lx %7s %*s %*s %23s %n", &map.begin, &map.end, rights, inode, &name) != 4)
+      continue;
     map.rights = rights;
+    map.inode = inode;
     map.name = name > 0 ? line.substr(static_cast<size_t>(name)) : "";
     maps.push_back(std::move(map));
   }
@@ -106,6 +111,27 @@ bool Stage::VictimGoesOn(int count) const {
 
 bool Stage::OnlyTheVictimIsLeft() const {
   return Eventually([&] { return WindowsOf(server_) == 1; });
+}
+
+// Each place is a memory file that both have mapped (src/executor/protocol/exchange.h).
+size_t Stage::MostPlaces() const {
+  std::set<std::string> of_server;  // inodes
+  for (const Map& map : MapsOf(server_)) {
+    if (map.name.starts_with("/memfd:tutti-exchange")) of_server.insert(map.inode);
+  }
+  size_t most = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    std::string name;
+    if (pid <= 0 || pid == server_ || !std::getline(std::ifstream(entry.path() / "comm"), name)) continue;
+    if (!name.starts_with("tutti-executor")) continue;
+    std::set<std::string> places;
+    for (const Map& map : MapsOf(pid)) {
+      if (of_server.contains(map.inode)) places.insert(map.inode);
+    }
+    most = std::max(most, places.size());
+  }
+  return most;
 }
 
 bool Stage::LogNames(pid_t pid, const std::string& text) const {

@@ -38,6 +38,8 @@ class Stage {
   bool VictimGoesOn(int count) const;
   // Waits until the server holds no window but the victim's: nothing of the attacker is left.
   bool OnlyTheVictimIsLeft() const;
+  // Of an executor of the server's, the most that one has: the clients that share a context of a GPU's driver.
+  size_t MostPlaces() const;
   // Whether the server's log says `text` in a line about the process `pid`.
   bool LogNames(pid_t pid, const std::string& text) const;
 

@@ -1,0 +1,158 @@
+// Spaces that share an executor in which a kernel of one of them holds the whole device, with our own driver as the
+// vendor's: it lets no other kernel of the context begin until that one's blocks have ended.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "device/gpu/testing/fenced_fixture.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Until the word is not 0, and with barriers, between which our driver leaves no block.
+const std::string kHolds = KernelOf(
+    "  .shared .align 8 .u64 seen;\n  mov.u32 %r0, %tid.x;\n  setp.ne.u32 %p0, %r0, 0;\n"
+    "  @!%p0 atom.global.add.u64 %t2, [%b], 1;\n"
+    "again:\n  @%p0 bra meet;\n  ld.volatile.global.u64 %t0, [%a];\n  st.shared.u64 [seen], %t0;\n"
+    "meet:\n  bar.sync 0;\n  ld.shared.u64 %t1, [seen];\n  bar.sync 0;\n"
+    "  setp.eq.u64 %p1, %t1, 0;\n  @%p1 bra again;\n");
+
+class GpuStalls : public FencedFixture {
+ protected:
+  static constexpr uint64_t kSms = 2;  // of the fixture's device
+  static constexpr uint32_t kBlocks = 64, kThreads = 1024;  // more than the device has room for
+
+  // Until End.
+  void HoldTheDevice() {
+    word_ = culprit_->Allocate(2 * sizeof(uint64_t));
+    const uint64_t begun = word_ + sizeof(uint64_t);
+    culprit_->Launch(1, culprit_->Kernel(kHolds), kBlocks, kThreads, {word_, begun, 0, 0});
+    while (culprit_->ReadValue<uint64_t>(begun) < kSms) std::this_thread::yield();
+  }
+  void End() {
+    const uint64_t one = 1;
+    culprit_->Write(word_, {reinterpret_cast<const uint8_t*>(&one), sizeof one});
+  }
+  uint64_t Moves(Client& client) { return client.space().counters(0).Get(metrics::Counter::moves); }
+
+  uint64_t word_ = 0;
+};
+
+TEST_F(GpuStalls, ANeighbourGoesOnElsewhereAndWhoHoldsTheDeviceNoticesNothing) {
+  HoldTheDevice();
+  EXPECT_TRUE(neighbour_->Computes());
+  EXPECT_LE(Moves(*neighbour_), 1u);
+  EXPECT_TRUE(neighbour_->Computes());
+  EXPECT_LE(Moves(*neighbour_), 1u);
+  EXPECT_EQ(Moves(*culprit_), 0u);
+  EXPECT_EQ(culprit_->space().counters(0).Get(metrics::Counter::executor_ends), 0u);
+  End();
+  EXPECT_TRUE(culprit_->Synchronize(1));
+  EXPECT_TRUE(culprit_->Computes());
+  EXPECT_TRUE(culprit_->sink().faults().empty());
+  EXPECT_TRUE(neighbour_->sink().faults().empty());
+}
+
+// Once, and in their order: what was given with them before they could begin, and what was held back.
+TEST_F(GpuStalls, AllThatWaitsIsDoneOnceAndInItsOrder) {
+  const uint64_t counter = neighbour_->Allocate(2 * sizeof(uint64_t)), copy = counter + sizeof(uint64_t);
+  const uint32_t add = neighbour_->Kernel(cts::kAdd);
+  neighbour_->CreateStream(2);
+  HoldTheDevice();
+  for (uint64_t i = 1; i <= 3; ++i) {
+    neighbour_->Launch(1, add, 2, 64, {counter, i, 0, 0});
+    ASSERT_TRUE(neighbour_->space().Copy(
+        1, neighbour_->next_ticket(),
+        {.destination = copy, .source = counter, .row_bytes = sizeof(uint64_t), .rows = 1, .planes = 1}));
+  }
+  const uint64_t ticket = neighbour_->Mark(1);
+  ASSERT_TRUE(neighbour_->space().Wait(2, neighbour_->next_ticket(), 1, ticket));
+  neighbour_->Launch(2, add, 1, 1, {copy, 1000, 0, 0});
+  ASSERT_TRUE(neighbour_->Synchronize(2));
+  EXPECT_LE(Moves(*neighbour_), 1u);
+  EXPECT_EQ(neighbour_->ReadValue<uint64_t>(counter), 128 * 6u);
+  EXPECT_EQ(neighbour_->ReadValue<uint64_t>(copy), 128 * 6u + 1000);
+  End();
+  EXPECT_TRUE(culprit_->Synchronize(1));
+  // In the executor that it has left, its threads have ended by now without having done anything.
+  EXPECT_TRUE(culprit_->Computes());
+  EXPECT_EQ(neighbour_->ReadValue<uint64_t>(counter), 128 * 6u);
+  EXPECT_EQ(neighbour_->ReadValue<uint64_t>(copy), 128 * 6u + 1000);
+  EXPECT_TRUE(neighbour_->sink().faults().empty());
+}
+
+TEST_F(GpuStalls, WhoseOwnKernelTakesLongStaysWhereItIs) {
+  const uint64_t word = neighbour_->Allocate(2 * sizeof(uint64_t)), begun = word + sizeof(uint64_t);
+  const std::string says_and_waits = KernelOf(
+      "  st.volatile.global.u64 [%b], 1;\nagain:\n  ld.volatile.global.u64 %t0, [%a];\n"
+      "  setp.eq.u64 %p0, %t0, 0;\n  @%p0 bra again;\n");
+  neighbour_->Launch(1, neighbour_->Kernel(says_and_waits), 1, 1, {word, begun, 0, 0});
+  while (neighbour_->ReadValue<uint64_t>(begun) == 0) std::this_thread::yield();
+  const uint64_t moves = Moves(*neighbour_);
+  std::this_thread::sleep_for(700ms);  // some looks
+  EXPECT_EQ(Moves(*neighbour_), moves);
+  EXPECT_TRUE(culprit_->Computes());
+  neighbour_->CreateStream(2);
+  neighbour_->Launch(2, neighbour_->Kernel(cts::kAdd), 1, 1, {word, 1, 0, 0});
+  EXPECT_TRUE(neighbour_->Synchronize(1));
+  EXPECT_TRUE(neighbour_->sink().faults().empty());
+}
+
+// Unless the machine is so slow that one of them waits for as long as a stall takes.
+TEST_F(GpuStalls, ClientsThatHoldTheDeviceInTurnsStayTogether) {
+  const uint64_t counters[] = {culprit_->Allocate(sizeof(uint64_t)), neighbour_->Allocate(sizeof(uint64_t))};
+  Client* const clients[] = {culprit_.get(), neighbour_.get()};
+  const uint32_t kernels[] = {culprit_->Kernel(cts::kAdd), neighbour_->Kernel(cts::kAdd)};
+  constexpr int kRounds = 20;
+  const auto since = std::chrono::steady_clock::now();
+  for (int round = 0; round < kRounds; ++round) {
+    for (int i = 0; i < 2; ++i) clients[i]->Launch(1, kernels[i], kBlocks, kThreads, {counters[i], 1, 0, 0});
+  }
+  for (Client* client : clients) EXPECT_TRUE(client->Synchronize(1));
+  const bool may_have_stalled = std::chrono::steady_clock::now() - since > 100ms;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(clients[i]->ReadValue<uint64_t>(counters[i]), uint64_t{kRounds} * kBlocks * kThreads);
+    EXPECT_TRUE(Moves(*clients[i]) == 0 || may_have_stalled);
+  }
+}
+
+// Its executor waits with that until no kernel of the client runs, and one that does not begin would never have run.
+TEST_F(GpuStalls, WhoFreesMemoryMeanwhileGoesOnElsewhere) {
+  constexpr uint64_t kBytes = 8 << 20;
+  const uint64_t counter = neighbour_->Allocate(sizeof(uint64_t)), freed = neighbour_->Allocate(kBytes);
+  const uint64_t used = neighbour_->sink().memory_used(0);
+  const uint32_t add = neighbour_->Kernel(cts::kAdd);
+  HoldTheDevice();
+  // Until a host function before it has ended the memory is not unmapped.
+  constexpr uint64_t kToken = 7;
+  neighbour_->CreateStream(2);
+  ASSERT_TRUE(neighbour_->space().HostCall(2, neighbour_->next_ticket(), kToken));
+  ASSERT_TRUE(neighbour_->sink().WaitHostCalls(1));
+  ASSERT_TRUE(neighbour_->space().Free(freed));
+  neighbour_->Launch(1, add, 1, 1, {counter, 1, 0, 0});
+  std::this_thread::sleep_for(30ms);  // until the driver has that
+  ASSERT_TRUE(neighbour_->space().HostCallDone(2, kToken));
+  EXPECT_TRUE(neighbour_->Synchronize(1));
+  EXPECT_EQ(neighbour_->ReadValue<uint64_t>(counter), 1u);
+  EXPECT_TRUE(neighbour_->sink().WaitMemory(0, used - kBytes));
+  EXPECT_TRUE(neighbour_->Computes());
+  End();
+  EXPECT_TRUE(culprit_->Synchronize(1));
+  EXPECT_TRUE(neighbour_->sink().faults().empty());
+}
+
+TEST_F(GpuStalls, WhoComesWhileTheDeviceIsHeldComputes) {
+  HoldTheDevice();
+  EXPECT_TRUE(neighbour_->Computes());
+  const auto third = Serve();
+  EXPECT_TRUE(third->Computes());
+  culprit_ = nullptr;
+  EXPECT_TRUE(neighbour_->Computes());
+  EXPECT_TRUE(third->Computes());
+}
+
+}  // namespace
+}  // namespace tutti::device::gpu
