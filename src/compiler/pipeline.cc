@@ -47,6 +47,7 @@ Result<std::vector<uint8_t>> Finish(llvm::Module& module, const std::string& ker
   widen.avx512 = options.target.level == VectorLevel::kAvx512;
   widen.check_addresses = options.check_addresses;
   widen.lane_after_lane = options.lane_after_lane;
+  widen.turns_end = options.turns_end;
   TUTTI_TRY(Widen(module, widen));
   TUTTI_TRY(VerifyModule(module, "widening"));
   if (options.until == Stage::kWideIr) return Text(module);

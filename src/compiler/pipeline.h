@@ -31,6 +31,7 @@ struct CompileOptions {
   // check addresses against the client's window; off for the bench `fence` alone
   bool check_addresses = true;
   bool lane_after_lane = false;  // each loop that may run so does (WidenOptions); for tests
+  bool turns_end = false;  // at barriers (WidenOptions); for tests
   HostTarget target;
   Stage until = Stage::kSharedObject;
 };

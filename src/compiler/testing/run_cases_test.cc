@@ -34,13 +34,12 @@ void ExpectValues(const run_test::TestCase& test, const std::vector<std::vector<
   for (const std::string& wrong : run_test::Mismatches(test, buffers)) ADD_FAILURE() << wrong;
 }
 
-TEST_P(RunCase, GivesWhatItExpects) {
-  const run_test::TestCase test = run_test::ReadTestCase(GetParam());
+void ExpectWhatItSays(const run_test::TestCase& test, const CompileOptions& options) {
   std::vector<std::vector<uint8_t>> buffers;
   for (const auto& buffer : test.buffers) buffers.push_back(buffer.bytes);
   int error = 0;
   std::string why;
-  auto module = TestModule::Open(test.ptx);
+  auto module = TestModule::Open(test.ptx, options);
   Result<GridResult> result =
       module ? module->Run(test.kernel, LaunchOf(test, buffers)) : std::unexpected(module.error());
   if (!result) {
@@ -58,6 +57,16 @@ TEST_P(RunCase, GivesWhatItExpects) {
     EXPECT_EQ(result->output, test.output);
   }
   ExpectValues(test, buffers);
+}
+
+TEST_P(RunCase, GivesWhatItExpects) {
+  ExpectWhatItSays(run_test::ReadTestCase(GetParam()), {.target = HostTarget::Detect()});
+}
+
+TEST_P(RunCase, GivesTheSameWhereTurnsEndAtBarriers) {
+  const run_test::TestCase test = run_test::ReadTestCase(GetParam());
+  if (!test.ptx.contains("bar")) return;  // its turns end nowhere
+  ExpectWhatItSays(test, {.turns_end = true, .target = HostTarget::Detect()});
 }
 
 // What the fence refuses, and so no GPU runs.

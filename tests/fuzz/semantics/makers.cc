@@ -265,6 +265,7 @@ Statement Maker::Make(bool uniform, uint32_t depth) {
   if (depth < 3 && what < 59) return Loop(uniform, depth);
   if (depth < 2 && what < 61) return Switch(depth);
   if (uniform && what < 66) return Apart();
+  if (uniform && what < 69) return Waits(depth);
   if (uniform && what < 80) return (this->*random_.From(kTogether))();
   return (this->*random_.From(kAnywhere))();
 }

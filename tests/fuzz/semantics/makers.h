@@ -70,6 +70,12 @@ class Maker {
   Statement RoundsMeet();
   Statement BarrierInArms();
   Statement HalvesThenAll();
+  Statement Waits(uint32_t depth);
+  Statement WaitInARow();
+  Statement LookBack();
+  Statement WaitForALock();
+  Statement WaitInRounds();
+  Statement Waiting(const char* form, const std::string& waits, const std::string& end);
   Statement If(bool uniform, uint32_t depth);
   Statement Loop(bool uniform, uint32_t depth);
   Statement Switch(uint32_t depth);

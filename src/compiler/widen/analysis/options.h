@@ -16,6 +16,8 @@ struct WidenOptions {
   bool whole_pieces = true;
   // each loop that may run lane after lane does, whatever it costs (lanes/lane_regions.h); for tests
   bool lane_after_lane = false;
+  // turns end at barriers where they may (divergence/turn_regions.h); for tests, until it is proven
+  bool turns_end = false;
 };
 
 }  // namespace tutti::compiler

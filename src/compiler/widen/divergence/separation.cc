@@ -114,11 +114,43 @@ Status AddCopy(llvm::Function& scalar, const ModuleState& state, const Partings&
 }
 
 // SSA values run faster; in memory there are no more of them than code.
+bool CarriesTooMuch(llvm::Function& scalar, const ModuleState& state, const llvm::Function& before) {
+  return CountCarried(scalar) * CountTests(scalar, state) > MostCarried(before);
+}
+
+bool EndsSuffice(llvm::Function& scalar, const ModuleState& state) {
+  const llvm::DominatorTree dominators(scalar);
+  const llvm::LoopInfo loops(dominators);
+  Schedule schedule(scalar, loops);
+  const ShapeAnalysis shapes(scalar, state.block, state.frame_bytes, schedule);
+  return AllLanesTakeTurns(loops, schedule);
+}
+
+// Turns that end where they may. Otherwise the function is as it was.
+Status TakeTurnsThatEnd(llvm::Function& scalar, const ModuleState& state, bool& done) {
+  for (const bool in_memory : {false, true}) {
+    const auto regions = FindTurnRegions(scalar);
+    if (regions.empty()) return {};
+    Before before(scalar);
+    TUTTI_TRY(TakeTurnsIn(scalar, regions, in_memory));
+    MakeCanonical(scalar);
+    const bool suffices = EndsSuffice(scalar, state);
+    done = suffices && (in_memory || !CarriesTooMuch(scalar, state, before.function()));
+    if (done) return {};
+    before.Restore();
+    if (!suffices) return {};
+  }
+  return {};
+}
+
 Status TakeTurnsBounded(llvm::Function& scalar, const ModuleState& state) {
+  bool done = false;
+  if (state.options.turns_end) TUTTI_TRY(TakeTurnsThatEnd(scalar, state, done));
+  if (done) return {};
   Before before(scalar);
   TUTTI_TRY(TakeTurns(scalar, /*in_memory=*/false));
   MakeCanonical(scalar);
-  if (CountCarried(scalar) * CountTests(scalar, state) <= MostCarried(before.function())) return {};
+  if (!CarriesTooMuch(scalar, state, before.function())) return {};
   before.Restore();
   TUTTI_TRY(TakeTurns(scalar, /*in_memory=*/true));
   MakeCanonical(scalar);

@@ -70,12 +70,22 @@ void TurnLoop::AddHeaders(const LoopHeaders& headers, const BasicBlock* block) {
   }
 }
 
+void TurnLoop::EndAt(BasicBlock* block) {
+  places_.insert(block);
+  end_ = block;
+}
+
 Status TurnLoop::Complete(const LoopHeaders& headers) {
   for (bool changed = true; changed;) {
     changed = false;
-    for (size_t i = 0; i < places_.size(); ++i) AddHeaders(headers, places_[i]);
+    std::vector<BasicBlock*> inside;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i] == end_) continue;
+      AddHeaders(headers, places_[i]);
+      inside.push_back(places_[i]);
+    }
     before_ = Reach({&function_.getEntryBlock()});
-    turns_ = Reach({places_.begin(), places_.end()});
+    turns_ = Reach(std::move(inside));
     for (BasicBlock& block : function_) {
       if (!before_.contains(&block) || !turns_.contains(&block)) continue;
       const bool first = llvm::any_of(llvm::predecessors(&block), [&](BasicBlock* from) {
@@ -100,6 +110,13 @@ TurnLoop::Blocks TurnLoop::Reach(std::vector<BasicBlock*> work) const {
     }
   }
   return reached;
+}
+
+bool TurnLoop::MayEndLanes() const {
+  return llvm::any_of(turns_, [&](const BasicBlock* block) {
+    return llvm::isa<llvm::UnreachableInst>(block->getTerminator()) ||
+           llvm::is_contained(llvm::successors(block), leave_);
+  });
 }
 
 uint32_t TurnLoop::NumberOf(const BasicBlock* place) const {
@@ -143,6 +160,10 @@ void TurnLoop::BuildTurn(const BasicBlock* waiting, bool parts) {
   for (uint32_t i = 1; i < places_.size(); ++i) all->addCase(builder_.getInt32(i), places_[i]);
 
   builder_.SetInsertPoint(next_);
+  if (!MayEndLanes()) {
+    builder_.CreateBr(turns);
+    return;
+  }
   Value* ended = builder_.CreateICmpEQ(builder_.CreateLoad(i32, place_), End());
   builder_.CreateCondBr(ended, leave_, turns);
 }

@@ -54,6 +54,8 @@ class TurnLoop {
            const Blocks& outside = {});
 
   void AddPlace(llvm::BasicBlock* block) { places_.insert(block); }
+  // Lanes that get a turn at this place leave the loop. No way leads back from it.
+  void EndAt(llvm::BasicBlock* block);
   // The block may be entered other than through the headers of its loops.
   void AddHeaders(const LoopHeaders& headers, const llvm::BasicBlock* block);
   // Adds what the loop's form needs.
@@ -70,6 +72,7 @@ class TurnLoop {
  private:
   llvm::BasicBlock* NewBlock(const char* name);
   Blocks Reach(std::vector<llvm::BasicBlock*> work) const;
+  bool MayEndLanes() const;
   uint32_t NumberOf(const llvm::BasicBlock* place) const;
   llvm::ConstantInt* End();
   void BuildTurn(const llvm::BasicBlock* waiting, bool parts);
@@ -84,6 +87,7 @@ class TurnLoop {
   Blocks outside_;
   llvm::IRBuilder<> builder_;
   llvm::SetVector<llvm::BasicBlock*> places_;
+  llvm::BasicBlock* end_ = nullptr;  // a place, or null
   Blocks before_, turns_;  // blocks in front of the loop, and in it
   llvm::BasicBlock *start_ = nullptr, *next_ = nullptr;
   llvm::AllocaInst *place_ = nullptr, *wanted_ = nullptr;

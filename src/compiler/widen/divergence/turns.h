@@ -4,10 +4,7 @@
 #pragma once
 
 #include "base/error.h"
-
-namespace llvm {
-class Function;
-}
+#include "compiler/widen/divergence/turn_regions.h"
 
 namespace tutti::compiler {
 
@@ -15,5 +12,8 @@ namespace tutti::compiler {
 // before, and must be brought into that form again. `in_memory`: what is live from turn to turn stays in memory, which
 // runs slower but bounds the time to compile.
 Status TakeTurns(llvm::Function& function, bool in_memory);
+// The same for what FindTurnRegions() found: outside of the regions lanes run in the order of schedule.h. Whether that
+// suffices is to be asked of the result, in its form again: AllLanesTakeTurns().
+Status TakeTurnsIn(llvm::Function& function, llvm::ArrayRef<TurnRegion> regions, bool in_memory);
 
 }  // namespace tutti::compiler
