@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "compiler/fence/launch_gate.h"
 #include "fmt/format.h"
 #include "ptx/modifier_use.h"
 
@@ -344,7 +345,7 @@ class Finder {
   void Plain(bool writes) {
     if (instruction_.space == ptx::StateSpace::kParam) {
       if (IsWithinParameter(function_, instruction_)) return;
-      if (writes || !function_.is_entry || function_.prototype.params.empty() || NamesOwnLocal())
+      if (writes || !function_.is_entry || OwnParameters(function_) == 0 || NamesOwnLocal())
         return Refuse("a parameter is addressed in a way that cannot be fenced");
     }
     const uint64_t bytes = (BitsOf(instruction_.type()) + 7) / 8 * instruction_.vector;

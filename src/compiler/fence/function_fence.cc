@@ -124,9 +124,7 @@ class FunctionFence : private CallFence {
           break;
         case Region::kConst: MakeHull(bounds); break;
         case Region::kParam: {
-          const size_t added = HasLaunchParameter(function_) ? 1 : 0;
-          const auto last =
-              static_cast<uint32_t>(function_.first_param + function_.prototype.params.size() - 1 - added);
+          const auto last = static_cast<uint32_t>(function_.first_param + OwnParameters(function_) - 1);
           EmitMove(bounds.start, Local(function_.first_param));
           EmitMove(bounds.size, Local(last));
           Emit(O::kAdd, {}, {T::kU64},

@@ -36,6 +36,10 @@ bool HasLaunchParameter(const ptx::Function& function) {
   return function.is_entry && !parameters.empty() && parameters.back().name == guest::kLaunchParameter;
 }
 
+size_t OwnParameters(const ptx::Function& function) {
+  return function.prototype.params.size() - (HasLaunchParameter(function) ? 1 : 0);
+}
+
 // What others of its threads have found out is enough: most blocks of a large launch look once. %rd4: threads of it
 // have come, %rd5: and go on.
 std::string BeginFunction() {
