@@ -34,14 +34,15 @@ void CurrentExecutor::AwaitReplacement(uint64_t before) {
   changed_.wait(lock, [this, before] { return replacements_ != before || lost_; });
 }
 
-PlaceEnd CurrentExecutor::Leave() {
-  PlaceEnd end = [this] {
+std::optional<PlaceEnd> CurrentExecutor::Leave() {
+  std::optional<PlaceEnd> end;
+  {
     std::lock_guard lock(mutex_);
-    PlaceEnd of_last = executor_->end();
+    if (executor_ == nullptr) return std::nullopt;
+    end = executor_->end();
     End(&executor_);
     replaced_ = true;
-    return of_last;
-  }();
+  }
   changed_.notify_all();
   return end;
 }

@@ -61,8 +61,8 @@ class CurrentExecutor {
   Replacement Replacing() { return Replacement(use_); }
   Replacement ReplacingWithin(std::chrono::nanoseconds patience) { return {use_, patience}; }
   // It has ended, and another one is to come that has what it had. Until then whoever asks fails. The end of what it
-  // had.
-  PlaceEnd Leave();
+  // had; nothing, and nothing is changed, where it has been lost already: others may lose it at any time.
+  std::optional<PlaceEnd> Leave();
   // Ends that nobody needs to await any more.
   void ForgetWhatIsOver();
   // There is none, and none is to come. It is killed. The first reason counts.

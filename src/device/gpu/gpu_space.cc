@@ -445,11 +445,7 @@ void GpuSpace::Reset(uint32_t device) {
 
 void GpuSpace::Replace() {
   aside_.Wait();  // for what still asks the last one
-  Aside* const mover = [this] {
-    std::lock_guard lock(mutex_);
-    return mover_.get();
-  }();
-  if (mover != nullptr) mover->Wait();
+  AwaitMover();
   // The memory that it has is needed for the next one. The account has the client's memory once, so the GPU has it at
   // most twice: who leaves more stays lost.
   constexpr size_t kMostLeft = 1;

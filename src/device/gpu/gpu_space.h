@@ -198,6 +198,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void LookForAnswer(uint64_t now_ns);
   void PrepareForStalled(uint64_t now_ns);
   bool HasMover();
+  void AwaitMover();
   void LeaveWhatHasNotBegun();
   void GoOnIn(std::shared_ptr<ExecutorLink> next);
   void StayForNow();

@@ -78,8 +78,10 @@ void GpuSpace::NoteEnd(const Error& why, bool context_is_lost) {
   if (NowNs() - replaced_ns_ >= kOldNs) replaced_in_vain_ = 0;
   if (!context_is_lost || !left.empty()) ++replaced_in_vain_;  // else it is known to be another's doing
   replaced_ns_ = NowNs();
+  const auto last = current_.Leave();
+  if (!last) return LoseExecutor(why);
   BeginAgain(left);
-  aside_.Post([this, last = current_.Leave(), why, again = left.size()] { GoOnElsewhere(last, why, again); });
+  aside_.Post([this, last = *last, why, again = left.size()] { GoOnElsewhere(last, why, again); });
 }
 
 // A request ends its driver, or is answered; a context is lost by what runs in it.
@@ -263,6 +265,7 @@ void GpuSpace::GoOnElsewhere(const PlaceEnd& last, const Error& why, size_t agai
   if (!last.Await(kEndPatienceMs)) gone = Fail(why.code, "it does not come to its end");
   if (gone && !current_.AwaitClosed(kEndPatienceMs)) gone = Fail(why.code, "what it has sent cannot be closed");
   current_.ForgetWhatIsOver();
+  AwaitMover();  // it may be about to leave the one that has ended
   if (gone) AcquireExecutor(Takes::kAll, current_.Replacing());
   std::unique_lock lock(mutex_);
   if (!gone) LoseExecutor({.code = why.code, .text = why.text + "; " + gone.error().text});

@@ -79,6 +79,15 @@ bool GpuSpace::HasMover() {
   return mover_ != nullptr;
 }
 
+// Until it takes no executor any more that another one would be taken for. Not on that thread.
+void GpuSpace::AwaitMover() {
+  Aside* const mover = [this] {
+    std::lock_guard lock(mutex_);
+    return mover_.get();
+  }();
+  if (mover != nullptr) mover->Wait();
+}
+
 // Its other thread may wait for what does not begin: as it unmaps memory, until no kernel runs that may use it.
 void GpuSpace::PrepareForStalled(uint64_t now_ns) {
   const auto bound = WhyBound();
@@ -98,9 +107,13 @@ void GpuSpace::LeaveWhatHasNotBegun() {
     return LoseExecutor(
         {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
   }
+  // Whoever waits for an answer of it asks the next one.
+  if (!current_.Leave()) {
+    return LoseExecutor(
+        {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor is lost as it is left"});
+  }
   auto next = std::move(next_);
   BeginAgain(WhatIsLeft());
-  (void)current_.Leave();  // whoever waits for an answer of it asks the next one
   mover_->Post([this, next = std::move(next)]() mutable { GoOnIn(std::move(next)); });
 }
 

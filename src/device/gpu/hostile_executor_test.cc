@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/cts/client.h"
+#include "device/gpu/current_executor.h"
 #include "device/gpu/executor_link.h"
 #include "device/gpu/gpu_backend.h"
 #include "executor/protocol/request.h"
@@ -91,6 +92,19 @@ TEST_F(HostileExecutor, WhatLiesUnreadInItsSocketIsLeftToOthers) {
   EXPECT_TRUE(link->Ask({.kind = RequestKind::kSetLimit}));
   link.reset();
   EXPECT_FALSE(let_go_.called) << "nothing does";
+}
+
+// One whose answers are no good is lost on the thread that asks, whatever the one decides that looks after its client.
+TEST_F(HostileExecutor, OneThatIsLostIsNotLeftAnyMore) {
+  cts::RecordingSink sink;
+  CurrentExecutor current(&sink);
+  const std::shared_ptr<ExecutorLink> link = Start("pipe");
+  current.Expect(link);
+  current.Arrive();
+  EXPECT_TRUE(current.Is(link.get()));
+  current.Lose(link.get(), {.code = 1, .text = "its answers are no good"});
+  EXPECT_FALSE(current.Leave());
+  EXPECT_FALSE(current.Ask({.kind = RequestKind::kSetLimit})) << "who asks is told, and waits for no other";
 }
 
 // As one does that another client's kernel has ended. Whoever asks may be the only one who waits for it.
