@@ -103,6 +103,7 @@ Status Submitter::Execute(std::span<const uint8_t> record) {
   if (head.kind == DispatchKind::kPoint && stream.handle != nullptr) return PutMark(stream);
   if (stream.handle == nullptr || head.sequence != stream.issued + 1)
     return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("record {} of stream {}", head.sequence, head.stream));
+  TUTTI_TRY(MarkWhatMayEnd(stream));
   // First: where this process is killed in the call, the server must know that it may have begun. It reads that when
   // the process has ended.
   exchange_->streams[head.stream].issued.store(head.sequence, std::memory_order_release);

@@ -75,6 +75,7 @@ class Submitter {
   Status FillRows(cuda::CUstream stream, const FillDispatch& fill, uint64_t pitch, uint64_t width,
                   uint64_t height) const;
   Status Wait(cuda::CUstream stream, const WaitDispatch& wait);
+  Status MarkWhatMayEnd(Stream& stream);
   Status MarkBurst();
   Status PutMark(Stream& stream);
   Result<bool> Harvest();

@@ -2,8 +2,11 @@
 // vendor's: it lets no other kernel of the context begin until that one's blocks have ended.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <thread>
+#include <utility>
 
 #include "device/gpu/testing/fenced_fixture.h"
 
@@ -81,6 +84,71 @@ TEST_F(GpuStalls, AllThatWaitsIsDoneOnceAndInItsOrder) {
   EXPECT_TRUE(culprit_->Computes());
   EXPECT_EQ(neighbour_->ReadValue<uint64_t>(counter), 128 * 6u);
   EXPECT_EQ(neighbour_->ReadValue<uint64_t>(copy), 128 * 6u + 1000);
+  EXPECT_TRUE(neighbour_->sink().faults().empty());
+}
+
+// What had ended before is not what has begun, also where the driver was given both in one piece.
+TEST_F(GpuStalls, WhoHadSomethingDoneJustBeforeGoesOnElsewhere) {
+  // Copies would have our driver take the SM from it, and give it to the other one.
+  struct Words {
+    uint64_t word = 0, begun = 0;
+  };
+  const auto words_of = [](Client& client) {
+    const auto address = client.space().Allocate(0, wire::MemoryKind::kHost, sizeof(Words), 0);
+    return std::pair(*address, reinterpret_cast<Words*>(client.space().Reached(*address, sizeof(Words))));
+  };
+  const auto hold = [&](Client& client, uint64_t blocks) {
+    const auto [address, words] = words_of(client);
+    client.Launch(1, client.Kernel(kHolds), static_cast<uint32_t>(blocks), kThreads,
+                  {address, address + offsetof(Words, begun), 0, 0});
+    return words;
+  };
+  const auto await = [](Words* words) {
+    while (std::atomic_ref(words->begun).load() == 0) std::this_thread::yield();
+  };
+  const auto end = [](Words* words) { std::atomic_ref(words->word).store(1); };
+
+  constexpr uint64_t kAdds = 16;  // one of which comes behind a block of the other's
+  const uint64_t counter = neighbour_->Allocate(sizeof(uint64_t));
+  const uint32_t add = neighbour_->Kernel(cts::kAdd);
+  (void)culprit_->Kernel(kHolds);
+  constexpr uint64_t kToken = 7;
+  ASSERT_TRUE(neighbour_->space().HostCall(1, neighbour_->next_ticket(), kToken));
+  ASSERT_TRUE(neighbour_->sink().WaitHostCalls(1));
+  Words* const before = hold(*neighbour_, 1);
+  for (uint64_t i = 0; i < kAdds; ++i) neighbour_->Launch(1, add, 1, 1, {counter, 1, 0, 0});
+  ASSERT_TRUE(neighbour_->space().HostCallDone(1, kToken));
+  await(before);
+  Words* const holds = hold(*culprit_, kBlocks);
+  await(holds);
+  end(before);
+  EXPECT_TRUE(neighbour_->Synchronize(1));
+  EXPECT_EQ(neighbour_->ReadValue<uint64_t>(counter), kAdds);
+  EXPECT_EQ(Moves(*neighbour_), 1u);
+  end(holds);
+  EXPECT_TRUE(culprit_->Synchronize(1));
+  EXPECT_TRUE(neighbour_->sink().faults().empty());
+}
+
+// Copies are done there whoever holds the device, also one that the driver was given in one piece with what is not.
+TEST_F(GpuStalls, WhatIsCopiedFirstKeepsNobodyThere) {
+  const uint64_t from = neighbour_->Allocate(2 * sizeof(uint64_t)), counter = from + sizeof(uint64_t);
+  const uint32_t add = neighbour_->Kernel(cts::kAdd);
+  const uint64_t seven = 7, token = 7;
+  neighbour_->Write(from, {reinterpret_cast<const uint8_t*>(&seven), sizeof seven});
+  HoldTheDevice();
+  ASSERT_TRUE(neighbour_->space().HostCall(1, neighbour_->next_ticket(), token));
+  ASSERT_TRUE(neighbour_->sink().WaitHostCalls(1));
+  ASSERT_TRUE(neighbour_->space().Copy(
+      1, neighbour_->next_ticket(),
+      {.destination = counter, .source = from, .row_bytes = sizeof(uint64_t), .rows = 1, .planes = 1}));
+  neighbour_->Launch(1, add, 1, 1, {counter, 1, 0, 0});
+  ASSERT_TRUE(neighbour_->space().HostCallDone(1, token));
+  EXPECT_TRUE(neighbour_->Synchronize(1));
+  EXPECT_EQ(neighbour_->ReadValue<uint64_t>(counter), seven + 1);
+  EXPECT_LE(Moves(*neighbour_), 1u);  // after the copy an SM of our driver may begin its kernel
+  End();
+  EXPECT_TRUE(culprit_->Synchronize(1));
   EXPECT_TRUE(neighbour_->sink().faults().empty());
 }
 
