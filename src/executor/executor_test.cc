@@ -468,5 +468,15 @@ TEST(RequestTest, WhatIsCutShortIsRefused) {
   EXPECT_FALSE(ParseHello(std::span(hello).first(hello.size() - 1)));
 }
 
+// After an upgrade a server that runs finds another executor than the one it came with.
+TEST(Protocol, AnExecutorOfAnotherVersionIsRefused) {
+  std::vector<uint8_t> bytes = Serialize(Hello{.status = 0, .text = "", .device = {}});
+  EXPECT_TRUE(ParseHello(bytes));
+  ++bytes[0];
+  const auto other = ParseHello(bytes);
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().text.find("another version (3 in place of 2)"), std::string::npos) << other.error().text;
+}
+
 }  // namespace
 }  // namespace tutti::executor

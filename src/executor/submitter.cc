@@ -487,7 +487,7 @@ void Submitter::Sleep(uint64_t quiet_ns) {
   const Hold hold = hold_.load(std::memory_order_seq_cst);
   const bool over = stop_.load(std::memory_order_seq_cst) || (context_ != nullptr && context_->lost()) ||
                     (hold == Hold::kAsked && busy_.empty()) ||
-                    exchange_->withdrawal.load(std::memory_order_seq_cst) != Withdrawal::kNone;
+                    IsQuestion(exchange_->withdrawal.load(std::memory_order_seq_cst));
   if (!over && (hold != Hold::kNone || !reader_.HasNext())) os::FutexWait(&exchange_->bell, bell, limit_ns);
   exchange_->executor_sleeps.store(0, std::memory_order_seq_cst);
 }

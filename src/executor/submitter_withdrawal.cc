@@ -15,7 +15,7 @@ Status Submitter::MarkWhatMayEnd(Stream& stream) {
 
 Result<bool> Submitter::LookForWithdrawal() {
   Withdrawal asked = exchange_->withdrawal.load(std::memory_order_acquire);
-  if (asked != Withdrawal::kLook && asked != Withdrawal::kAsked) return false;
+  if (!IsQuestion(asked)) return false;
   if (!exchange_->withdrawal.compare_exchange_strong(asked, Withdrawal::kTaken, std::memory_order_acq_rel))
     return false;
   TUTTI_TRY(Harvest());  // what is done has begun

@@ -43,6 +43,7 @@ enum class Withdrawal : uint32_t {
   kHasNotBegun = 5,  // to kLook
   kDone = 6,  // to kAsked: nothing more is taken from the ring, or done, and all that is done has been told
 };
+inline bool IsQuestion(Withdrawal word) { return word == Withdrawal::kLook || word == Withdrawal::kAsked; }
 
 struct Exchange {
   // the server's

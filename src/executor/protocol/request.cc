@@ -1,5 +1,7 @@
 #include "executor/protocol/request.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tutti::executor {
@@ -63,6 +65,7 @@ Result<Answer> ParseAnswer(std::span<const uint8_t> bytes) {
 
 std::vector<uint8_t> Serialize(const Hello& hello) {
   ByteWriter out;
+  out.Put(kProtocolVersion);
   out.Put(hello.status);
   PutText(out, hello.text);
   out.Put(hello.device);
@@ -71,6 +74,11 @@ std::vector<uint8_t> Serialize(const Hello& hello) {
 
 Result<Hello> ParseHello(std::span<const uint8_t> bytes) {
   ByteReader in(bytes);
+  if (const uint32_t version = in.Get<uint32_t>(); in.ok() && version != kProtocolVersion)
+    return Fail(
+        fmt::format("an executor of another version ({} in place of {}), as after an upgrade: a server that runs "
+                    "needs the executors it came with; the next one starts when its programs have ended",
+                    version, kProtocolVersion));
   Hello hello;
   hello.status = in.Get<int32_t>();
   hello.text = in.GetString();

@@ -101,12 +101,17 @@ Result<Request> ParseRequest(std::span<const uint8_t> bytes);
 std::vector<uint8_t> Serialize(const Answer& answer);
 Result<Answer> ParseAnswer(std::span<const uint8_t> bytes);
 
+// What both sides know of each other's layouts: to be raised with each change of this folder. An upgrade puts another
+// executor where a server that runs finds the next one.
+inline constexpr uint32_t kProtocolVersion = 2;
+
 struct Hello {
   int32_t status = 0;  // a CUresult: there is no device
   std::string text;  // why; or what keeps it from being confined
   wire::DeviceInfo device{};
 };
 std::vector<uint8_t> Serialize(const Hello& hello);
+// Fails, with a text for the user, also of another version.
 Result<Hello> ParseHello(std::span<const uint8_t> bytes);
 
 inline constexpr size_t kMostTextBytes = 32 << 10;
