@@ -102,6 +102,7 @@ Program ReadProgram(const std::string& path) {
   const std::string text = TextOf(path);
   return {.test = run_test::ParseTestCase(text, path),
           .endless = text.find("\n// endless\n") != std::string::npos,
+          .loses_shared_context = text.find("\n// loses a shared context\n") != std::string::npos,
           .where = WhereItFaults(text)};
 }
 

@@ -21,10 +21,11 @@ struct AttackPage {
 // An attack by a kernel: a run test (tests/run/test_case.h) whose text may use $victim, $channel, $heap, $stack, $text,
 // and $window_begin and $window_end of the attacker's own window. With the line "// endless" it is only expected not to
 // end. An instruction may be marked with "// faults" or "// faults: thread N": the server's log must name that thread
-// of block 0 (default 0), and that line.
+// of block 0 (default 0), and that line. With "// loses a shared context" no fence contains it (docs/guide/gpu.md):
+// where programs share a context, who has a kernel under way fails with it.
 struct Program {
   run_test::TestCase test;
-  bool endless = false;
+  bool endless = false, loses_shared_context = false;
   std::string where;  // "thread (N,0,0), PTX line M", or empty
 };
 Program ReadProgram(const std::string& path);

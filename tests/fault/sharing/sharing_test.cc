@@ -364,7 +364,7 @@ TEST_F(Sharing, HandlesThatNobodyHasMadeAreRefused) {
   ASSERT_EQ(exporter.AwaitReady(), "");
   Actor importer([&](ActorPage& page) {
     wire::ShareHandle real;
-    std::memcpy(&real, &exchange_.memory, sizeof real);
+    std::memcpy(static_cast<void*>(&real), &exchange_.memory, sizeof real);
     const auto refused = [&](const char* what, auto change) {
       wire::ShareHandle forged = real;
       change(forged);
