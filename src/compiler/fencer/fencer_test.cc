@@ -8,33 +8,13 @@
 #include <vector>
 
 #include "compiler/protocol/fenced_image.h"
-#include "compiler/serving/sandbox.h"
 #include "compiler/serving/testing/worker.h"
 #include "cuda/result.h"
+#include "os/confinement/sanitized.h"
 #include "os/socket.h"
 
 namespace tutti::compiler {
 namespace {
-
-constexpr const char* kModule = R"(.version 8.0
-.target sm_80
-.address_size 64
-.global .align 4 .u32 counter = 7;
-.visible .entry fill(.param .u64 out, .param .u32 value) {
-  .reg .b32 %r<4>;
-  .reg .b64 %rd<4>;
-  ld.param.u64 %rd1, [out];
-  ld.param.u32 %r1, [value];
-  mov.u32 %r2, %tid.x;
-  mul.wide.u32 %rd2, %r2, 4;
-  add.s64 %rd3, %rd1, %rd2;
-  st.global.u32 [%rd3], %r1;
-  ret;
-}
-.visible .entry broken() {
-  frobnicate.u32 %r1, %r2;
-}
-)";
 
 class Fencer : public WorkerTest {
  protected:
@@ -83,7 +63,7 @@ TEST_F(Fencer, GoesOnAfterRequestsThatFail) {
 }
 
 TEST_F(Fencer, SaysThatAnImageNeedsTooMuchMemory) {
-  if (kSanitized) GTEST_SKIP() << "there is no sandbox, whose limit this is";
+  if (os::kSanitized) GTEST_SKIP() << "there is no sandbox, whose limit this is";
   EXPECT_EQ(Ask({.op = CompileOp::kFence}, kModule).reply.status, 0);
   const rlimit less = {64 << 20, 64 << 20};
   ASSERT_EQ(prlimit(process_, RLIMIT_AS, &less, nullptr), 0);
@@ -91,6 +71,8 @@ TEST_F(Fencer, SaysThatAnImageNeedsTooMuchMemory) {
   for (int i = 0; i < 500'000; ++i) module += "mov.b32 %r,%r;\n";
   const Answer answer = Ask({.op = CompileOp::kFence}, module + "ret;\n}\n");
   EXPECT_EQ(answer.reply.status, cuda::CUDA_ERROR_OUT_OF_MEMORY) << answer.reply.log;
+  const Answer unread = Ask({.op = CompileOp::kFence}, std::string(128 << 20, ' '));
+  EXPECT_EQ(unread.reply.status, cuda::CUDA_ERROR_OUT_OF_MEMORY) << unread.reply.log;
   EXPECT_EQ(Ask({.op = CompileOp::kFence}, kModule).reply.status, 0);
 }
 

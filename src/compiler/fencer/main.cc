@@ -4,15 +4,14 @@
 // Exit status: 0 done; 1 the input cannot be fenced; 2 wrong usage, or a file that cannot be read or written.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "command_line/command_line.h"
+#include "command_line/files.h"
 #include "compiler/fence/fence.h"
 #include "compiler/fencer/fencer.h"
 #include "compiler/input/read_module.h"
@@ -44,26 +43,8 @@ struct CommandLine {
   bool own_context = false, worker = false;
 };
 
-Result<std::vector<uint8_t>> ReadInput(const std::string& path) {
-  if (path == "-") return std::vector<uint8_t>(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return FailErrno(path);
-  return std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {});
-}
-
-int Write(const std::string& path, const std::string& text) {
-  if (path.empty() || path == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return std::fflush(stdout) == 0 ? 0 : Complain(kUsage, FailErrno("standard output").error().text);
-  }
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  return file ? 0 : Complain(kUsage, FailErrno(path).error().text);
-}
-
 int Run(const CommandLine& line) {
-  const auto input = ReadInput(line.input);
+  const auto input = command_line::ReadInput(line.input);
   if (!input) return Complain(kUsage, input.error().text);
   auto module = ReadModule(*input, line.capability);
   if (!module) return Complain(kCannotFence, line.input + ": " + module.error().text);
@@ -71,7 +52,9 @@ int Run(const CommandLine& line) {
   if (!fenced) return Complain(kCannotFence, line.input + ": " + fenced.error().text);
   for (const auto& [function, why] : fenced->refused)
     fmt::print(stderr, "tutti-fence: {} is left out: {}\n", function, why);
-  return Write(line.output, fenced->ptx);
+  const auto* const text = reinterpret_cast<const uint8_t*>(fenced->ptx.data());
+  const auto written = command_line::WriteOutput(line.output, {text, fenced->ptx.size()});
+  return written ? 0 : Complain(kUsage, written.error().text);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <new>
 #include <string>
 #include <utility>
 
@@ -24,7 +25,12 @@ Result<std::vector<uint8_t>> ReadImage(int fd) {
   if (info.st_size < 0 || static_cast<uint64_t>(info.st_size) > kMaxImageBytes) {
     return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "the image is larger than 1 GiB");
   }
-  std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
+  std::vector<uint8_t> bytes;
+  try {
+    bytes.resize(static_cast<size_t>(info.st_size));
+  } catch (const std::bad_alloc&) {
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "the image needs more memory than there is");
+  }
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t count = pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
     if (count <= 0) return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "the image cannot be read");

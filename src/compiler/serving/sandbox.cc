@@ -19,6 +19,8 @@
 #include <optional>
 #include <string_view>
 
+#include "os/confinement/sanitized.h"
+
 // The filter has three answers. Calls that a compiler needs to work on memory are allowed. Calls that library code
 // makes for something optional (a terminal's size, another thread, a temporary file) fail with an ordinary error.
 // Opening and examining paths traps to a handler in this process, which knows no path but /proc/self/fd/N. Any other
@@ -168,7 +170,7 @@ Status KeepOnly(int socket, int lifeline) {
 Status EnterSandbox(int socket, int lifeline, const SandboxLimits& limits) {
   // When memory runs out the OOM killer takes a compiler, not the server.
   std::ofstream("/proc/self/oom_score_adj") << 1000;
-  if (kSanitized) return {};
+  if (os::kSanitized) return {};
   TUTTI_TRY(KeepOnly(socket, lifeline));
   TUTTI_TRY(Limit(RLIMIT_AS, limits.address_space_bytes, limits.address_space_bytes));
   TUTTI_TRY(Limit(RLIMIT_FSIZE, limits.file_bytes, limits.file_bytes));

@@ -8,18 +8,6 @@
 
 namespace tutti::compiler {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#else
-inline constexpr bool kSanitized = false;
-#endif
-
 struct SandboxLimits {
   uint64_t address_space_bytes = 4ull << 30;
   uint64_t file_bytes = 512ull << 20;  // of one memory file

@@ -5,11 +5,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 
 #include "base/log.h"
+#include "command_line/files.h"
 #include "compiler/link/host_target.h"
 #include "compiler/pipeline.h"
 #include "compiler/protocol/compile_protocol.h"
@@ -38,13 +36,6 @@ int RunWorker() {
   return service.Serve(kCompilerSocketFd) ? 0 : kCannotCompile;
 }
 
-Result<std::vector<uint8_t>> ReadInput(const std::string& path) {
-  if (path == "-") return std::vector<uint8_t>(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return FailErrno(path);
-  return std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {});
-}
-
 void ListModule(const ImageCompiler& compiler) {
   const module::ModuleIndex& index = compiler.index();
   for (const module::CompiledKernel& kernel : index.kernels) {
@@ -71,18 +62,12 @@ void PrintTimes(const PhaseTimes& times) {
 int Write(const CommandLine& line, bool is_text, const std::vector<uint8_t>& bytes) {
   if (line.output.empty() && !is_text)
     return Complain(kUsage, "the result is binary: say where to write it with -o FILE");
-  if (line.output.empty() || line.output == "-") {
-    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
-    return 0;
-  }
-  std::ofstream file(line.output, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  return file ? 0 : Complain(kUsage, FailErrno(line.output).error().text);
+  const auto written = command_line::WriteOutput(line.output, bytes);
+  return written ? 0 : Complain(kUsage, written.error().text);
 }
 
 int Run(const CommandLine& line) {
-  const auto input = ReadInput(line.input);
+  const auto input = command_line::ReadInput(line.input);
   if (!input) return Complain(kUsage, input.error().text);
   PhaseTimes times;
   const auto compiler = ImageCompiler::Open(*input, line.capability, &times);

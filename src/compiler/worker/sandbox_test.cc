@@ -22,6 +22,7 @@
 #include "compiler/link/object_emitter.h"
 #include "compiler/link/optimizer.h"
 #include "compiler/link/shared_object.h"
+#include "os/confinement/sanitized.h"
 #include "os/socket.h"
 
 namespace tutti::compiler {
@@ -30,7 +31,7 @@ namespace {
 // The wait status of a child that ran `body` inside the sandbox and exited with 0 if it returned true.
 template <typename Body>
 int RunInside(Body body, SandboxLimits limits = {}) {
-  if (kSanitized) return 0;
+  if (os::kSanitized) return 0;
   auto sockets = os::SocketPair();
   const pid_t child = fork();
   if (child == 0) {
@@ -42,7 +43,7 @@ int RunInside(Body body, SandboxLimits limits = {}) {
   return status;
 }
 bool Held(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
-bool KilledBy(int status, int signal) { return kSanitized || (WIFSIGNALED(status) && WTERMSIG(status) == signal); }
+bool KilledBy(int status, int signal) { return os::kSanitized || (WIFSIGNALED(status) && WTERMSIG(status) == signal); }
 
 TEST(Sandbox, KnowsNoFiles) {
   EXPECT_TRUE(Held(RunInside([] { return open("/etc/passwd", O_RDONLY) == -1 && errno == ENOENT; })));

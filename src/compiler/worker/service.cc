@@ -55,6 +55,8 @@ Result<const ImageCompiler*> Service::Open(std::vector<uint8_t> image, uint32_t 
 }
 
 Result<std::vector<uint8_t>> Service::Answer(const CompileRequest& request, std::vector<uint8_t> image) {
+  if (request.op == CompileOp::kFence)
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "tutti-compiler does not fence: tutti-fence does");
   TUTTI_ASSIGN(const ImageCompiler* compiler, Open(std::move(image), request.capability));
   switch (request.op) {
     case CompileOp::kIndex: return module::Serialize(compiler->index());

@@ -18,26 +18,6 @@
 namespace tutti {
 namespace {
 
-constexpr const char* kModule = R"(.version 8.0
-.target sm_80
-.address_size 64
-.global .align 4 .u32 counter = 7;
-.visible .entry fill(.param .u64 out, .param .u32 value) {
-  .reg .b32 %r<4>;
-  .reg .b64 %rd<4>;
-  ld.param.u64 %rd1, [out];
-  ld.param.u32 %r1, [value];
-  mov.u32 %r2, %tid.x;
-  mul.wide.u32 %rd2, %r2, 4;
-  add.s64 %rd3, %rd1, %rd2;
-  st.global.u32 [%rd3], %r1;
-  ret;
-}
-.visible .entry broken() {
-  frobnicate.u32 %r1, %r2;
-}
-)";
-
 class Worker : public compiler::WorkerTest {
  protected:
   Worker() : WorkerTest(TUTTI_COMPILER) {}
