@@ -49,6 +49,19 @@ Result<uint64_t> Open(ExecutorLink& executor, const wire::WindowShape& shape, bo
   return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, fmt::format("the driver has put a window at {:#x}", base));
 }
 
+// Where the driver has so many addresses in a row; 0: in none of the places in which executors and programs have
+// nothing of their own. It might put a window among mappings of this executor, which others have elsewhere.
+uint64_t FindArena(ExecutorLink& executor, uint64_t bytes) {
+  constexpr uint64_t kPlaces = 4, kApart = (wire::kWindowArenaEnd - wire::kWindowArenaBase) / kPlaces;
+  for (uint64_t i = 0; i < kPlaces; ++i) {
+    const uint64_t wish = wire::kWindowArenaBase + i * kApart;
+    const auto found = executor.Ask({.kind = executor::RequestKind::kFindAddresses, .address = wish, .bytes = bytes},
+                                    -1, ExecutorLink::kStartTimeoutMs);
+    if (found && found->answer.value == wish) return wish;
+  }
+  return 0;
+}
+
 uint32_t TraitsOf(const GpuSettings& settings) {
   return (settings.isolation != Isolation::kProcess ? wire::kDeviceSharedContexts : 0u) |
          (settings.fenced ? wire::kDeviceFencedKernels : 0u);
@@ -82,7 +95,9 @@ Status ExecutorSource::OpenFirst(const std::shared_ptr<ExecutorProcess>& executo
   Error last;
   for (const wire::WindowShape& shape : shapes) {
     TUTTI_ASSIGN(os::Fd file, os::CreateMemory("tutti-window", shape.host_bytes));
-    const auto base = Open(*link, shape, settings_.fenced, wire::kWindowArenaBase, file.get());
+    const uint64_t arena = FindArena(*link, shape.bytes);
+    const uint64_t wish = arena != 0 ? arena : wire::kWindowArenaBase;
+    const auto base = Open(*link, shape, settings_.fenced, wish, file.get());
     if (base) {
       shape_ = shape;
       base_ = *base;

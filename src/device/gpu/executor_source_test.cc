@@ -2,11 +2,15 @@
 #include "device/gpu/executor_source.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
+#include <utility>
+
+#include "wire/limits.h"
 
 namespace tutti::device::gpu {
 namespace {
@@ -29,6 +33,21 @@ TEST(ExecutorSource, AnExecutorThatEndsBeforeItHasAClientIsFollowedByAnother) {
       EXPECT_TRUE(taken) << taken.error().text;
       EXPECT_NE(unlink(file.c_str()), 0) << "none has ended";
     }
+  }
+}
+
+TEST(ExecutorSource, WindowsAreWhereADriverHasRoomForThem) {
+  constexpr uint64_t kQuarter = (wire::kWindowArenaEnd - wire::kWindowArenaBase) / 4;
+  for (const auto& [lowest, expected] :
+       {std::pair{uint64_t{0}, wire::kWindowArenaBase},
+        std::pair{wire::kWindowArenaBase + 1, wire::kWindowArenaBase + kQuarter},
+        std::pair{wire::kWindowArenaBase + 3 * kQuarter, wire::kWindowArenaBase + 3 * kQuarter}}) {
+    const GpuSettings settings{.executor = TUTTI_HOSTILE_EXECUTOR, .vendor = fmt::format("above:{:x}", lowest)};
+    ExecutorSource source(settings, os::Spawner::Start({settings.ProgramOf()}).value());
+    ASSERT_TRUE(source.Start(1 << 20));
+    const auto window = source.NewWindow("a");
+    ASSERT_TRUE(window);
+    EXPECT_EQ(window->base, expected);
   }
 }
 

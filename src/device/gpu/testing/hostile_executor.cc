@@ -9,6 +9,7 @@
 //   small     memory that is smaller than what was asked for
 //   twice     the same memory each time
 //   loses     nothing, but says that its context is lost
+//   above:HEX nothing, but the driver has no addresses below that one
 //
 // or that it ends, if it finds a file, which it removes:
 //
@@ -18,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -55,7 +57,10 @@ void SendAnswer(int socket, const Answer& answer, const std::vector<os::Fd>& fil
 }
 
 void DoAnswer(int socket, const std::string& how, const Request& request) {
-  const Answer answer{.status = 0, .text = {}, .value = request.address};
+  Answer answer{.status = 0, .text = {}, .value = request.address};
+  if (how.starts_with("above:") &&
+      (request.kind == RequestKind::kFindAddresses || request.kind == RequestKind::kOpenWindow))
+    answer.value = std::max(answer.value, uint64_t{std::stoull(how.substr(6), nullptr, 16)});
   const bool with_file = IsAnsweredWithFile(request.kind);
   const auto asked_for = [] { return std::move(*os::CreateMemory("tutti-hostile", 4096)); };
   std::vector<os::Fd> files;
