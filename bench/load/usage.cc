@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace bench {
 namespace {
@@ -37,33 +39,50 @@ uint64_t Sum(const std::filesystem::path& path, const char* begin, const char* e
   return sum;
 }
 
-}  // namespace
-
-void ForgetDaemon() { setenv(kVariable, NoDirectory().c_str(), 1); }
-
-Usage UsageOf(bool without_daemon) {
+// The processes of this build that have the daemon, or none, and the programs that they run.
+template <typename Visit>
+void ForEachProcess(bool without_daemon, Visit visit) {
   namespace fs = std::filesystem;
   const char* const own = std::getenv(kVariable);
   const std::string directory = without_daemon ? NoDirectory() : own != nullptr ? own : "";
   const std::string definition = fmt::format("{}={}", kVariable, directory);
   const std::string build = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
-  Usage usage;
   for (const auto& process : fs::directory_iterator("/proc")) {
     const std::string name = process.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos || std::atoi(name.c_str()) == getpid()) continue;
     std::error_code gone;
-    const std::string program = fs::read_symlink(process.path() / "exe", gone);
-    if (gone || !program.starts_with(build + "/") || !HasVariable(process.path(), definition)) continue;
-    ++usage.processes;
-    usage.proportional_bytes += Sum(process.path() / "smaps_rollup", "Pss", "Pss") * 1024;
-    for (const auto& thread : fs::directory_iterator(process.path() / "task", gone))
-      usage.switches += Sum(thread.path() / "status", "", "voluntary_ctxt_switches");
+    const fs::path program = fs::read_symlink(process.path() / "exe", gone);
+    if (gone || !program.string().starts_with(build + "/") || !HasVariable(process.path(), definition)) continue;
+    visit(process.path(), program);
   }
+}
+
+}  // namespace
+
+void ForgetDaemon() { setenv(kVariable, NoDirectory().c_str(), 1); }
+
+Usage UsageOf(bool without_daemon) {
+  Usage usage;
+  ForEachProcess(without_daemon, [&usage](const std::filesystem::path& process, const auto&) {
+    ++usage.processes;
+    usage.proportional_bytes += Sum(process / "smaps_rollup", "Pss", "Pss") * 1024;
+    std::error_code gone;
+    for (const auto& thread : std::filesystem::directory_iterator(process / "task", gone))
+      usage.switches += Sum(thread.path() / "status", "", "voluntary_ctxt_switches");
+  });
   if (usage.processes == 0 || usage.proportional_bytes == 0) {
     fmt::print(stderr, "bench: the memory of the benchmark's own processes cannot be read\n");
     std::exit(1);
   }
   return usage;
+}
+
+void AwaitEndOfCompilers() {
+  for (bool any = true; any;) {
+    any = false;
+    ForEachProcess(false, [&any](const auto&, const auto& program) { any |= program.filename() == "tutti-compiler"; });
+    if (any) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
 }
 
 }  // namespace bench

@@ -19,4 +19,7 @@ struct Usage {
 // (ForgetDaemon), servers included; this process aside. Ends the program if there is none: it may not see them.
 Usage UsageOf(bool without_daemon);
 
+// A server keeps its compilers for some seconds, though their memory is nothing that a program needs.
+void AwaitEndOfCompilers();
+
 }  // namespace bench

@@ -6,8 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "device/cts/client.h"
 #include "device/cts/images.h"
 #include "device/gpu/gpu_backend.h"
+#include "device/gpu/testing/executors_of.h"
 #include "device/gpu/testing/fences.h"
 
 namespace tutti::device::gpu {
@@ -57,17 +56,7 @@ class FencedFixture : public testing::Test {
     client->Allocate(1 << 20);
     return client;
   }
-  size_t Executors() const {
-    const std::string spawner = std::to_string(spawner_->pid());
-    std::ifstream file("/proc/" + spawner + "/task/" + spawner + "/children");
-    size_t count = 0;
-    for (auto pid = std::istream_iterator<pid_t>(file); pid != std::istream_iterator<pid_t>(); ++pid) {
-      std::string name;
-      std::getline(std::ifstream(fmt::format("/proc/{}/comm", *pid)), name);
-      count += name.starts_with("tutti-executor") ? 1 : 0;
-    }
-    return count;
-  }
+  std::vector<pid_t> Executors() const { return ExecutorsOf(spawner_->pid()); }
 
   // The culprit runs it, and gets that error; the neighbour's kernel, which runs meanwhile, ends as it should, and so
   // does what it runs afterwards.

@@ -6,8 +6,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -16,6 +14,7 @@
 #include "device/cts/client.h"
 #include "device/cts/images.h"
 #include "device/gpu/gpu_backend.h"
+#include "device/gpu/testing/executors_of.h"
 #include "device/gpu/testing/fences.h"
 #include "device/gpu/testing/stop_process.h"
 
@@ -64,17 +63,7 @@ class GpuFixture : public testing::Test {
   }
 
   // The oldest first.
-  std::vector<pid_t> Executors() const {
-    const std::string spawner = std::to_string(spawner_->pid());
-    std::ifstream file("/proc/" + spawner + "/task/" + spawner + "/children");
-    std::vector<pid_t> children{std::istream_iterator<pid_t>(file), {}};
-    std::erase_if(children, [](pid_t child) {
-      std::string name;
-      std::getline(std::ifstream("/proc/" + std::to_string(child) + "/comm"), name);
-      return !name.starts_with("tutti-executor");
-    });
-    return children;
-  }
+  std::vector<pid_t> Executors() const { return ExecutorsOf(spawner_->pid()); }
   template <typename Condition>
   static bool Becomes(Condition condition) {
     constexpr std::chrono::seconds kPatience{30};
