@@ -16,7 +16,7 @@ constexpr uint64_t kEntryCount = 1000;
 bool IsRare(const llvm::Function& function) {
   const llvm::StringRef name = function.getName();
   return function.hasLocalLinkage() &&
-         (name == "tutti_check" || name == "tutti_check_lanes" || name.starts_with("tutti_rare_"));
+         (name == "tutti_check" || name.starts_with("tutti_check_lanes") || name.starts_with("tutti_rare_"));
 }
 
 void CallKeepingVectors(llvm::Function& function) {

@@ -29,6 +29,8 @@
 
 #include <algorithm>
 
+#include "compiler/widen/analysis/lane_range.h"
+
 namespace tutti::compiler {
 namespace {
 
@@ -253,6 +255,20 @@ class Rule {
     return true;
   }
 
+  // Whether the values of all lanes are in the lower half of what there may be, and so is the base of each run: what its
+  // first lane has without its offset. Then values that differ from the base by less than a quarter do not wrap.
+  bool IsInLowerHalf(const Shape& narrow) const {
+    const llvm::ConstantRange range = RangeInAnyLane(instruction_.getOperand(0));
+    const unsigned bits = range.getBitWidth();
+    int64_t low = 0, high = 0;  // of the first lanes' offsets
+    for (unsigned lane = 0; lane < kLanes; lane += narrow.run()) {
+      low = std::min(low, narrow.offset(lane));
+      high = std::max(high, narrow.offset(lane));
+    }
+    return range.getUnsignedMin().uge(static_cast<uint64_t>(high)) &&
+           (range.getUnsignedMax() + static_cast<uint64_t>(-low)).ult(llvm::APInt::getSignedMinValue(bits));
+  }
+
   // Extending base + offset gives the extended base plus the offset unless a lane wraps. A base that is a multiple of
   // 2^a, with offsets in [0, 2^a), cannot.
   Shape Extended(const Shape& narrow) {
@@ -267,7 +283,7 @@ class Rule {
     }
     const unsigned narrow_bits = IntegerBits(instruction_.getOperand(0)->getType());
     if (narrow_bits != 32 || bits_ != 64 || high - low >= int64_t{1} << 30) return {};
-    shape.AddWrap(&instruction_);
+    if (!IsInLowerHalf(narrow)) shape.AddWrap(&instruction_);
     return shape;
   }
 

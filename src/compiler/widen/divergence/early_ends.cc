@@ -17,7 +17,7 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using Part = llvm::SetVector<BasicBlock*>;
 
-constexpr size_t kMostCopied = 4096;  // instructions
+constexpr size_t kMostEndCode = 4096;  // instructions
 
 bool IsReturn(const BasicBlock& block) { return llvm::isa<llvm::ReturnInst>(block.getTerminator()); }
 
@@ -45,7 +45,7 @@ class EndSeparator {
     for (const auto& [jump, i] : entries_) {
       for (const BasicBlock* block : PartFrom(jump->getSuccessor(i))) copied += block->size();
     }
-    return copied <= kMostCopied;
+    return copied <= kMostEndCode;
   }
 
   void Run() {

@@ -396,11 +396,10 @@ class MemoryAccess {
   // access for itself.
   Value* LanesHold() { return shape_.is_varying() ? check_.SpanHoldsForActive() : check_.SpanHolds(kMostRuns); }
 
-  // Checks the address of each lane, unless `holds`. The vector of addresses is made twice: the copy in cold code costs
-  // nothing.
+  // Checks the address of each lane, unless `holds`: then by a call, since what is cold costs time to compile.
   void RequireLanes(Value* holds) {
     if (holds == nullptr) return check_.RequireLanes(BasedVector(), bytes());
-    emitter_.Unless(holds, [&] { check_.RequireLanes(BasedVector(), bytes()); });
+    emitter_.Unless(holds, [&] { EmitRareCheck(emitter_, pointer_, region_, check_, bytes()); });
   }
 
   llvm::SmallVector<Value*, 4> LoadRarely() {

@@ -80,6 +80,32 @@ TEST(Memory, OneAddressIsOneScalarAccess) {
   EXPECT_THAT(Wide(ir, {.block = {32, 1, 1}, .check_addresses = false}), HasSubstr("load i32, ptr"));
 }
 
+// p1[19 * t + 7] = p0[19 * t + 7]: no thread of a block has an index of more than 32 bits.
+TEST(Memory, AnIndexThatCannotWrapIsExtendedAsItIs) {
+  const std::string ir =
+      KernelText("  %m = mul i32 %tx, 19\n  %i = add i32 %m, 7\n" + Address("from", "%p0", "%i", 2) +
+                 Address("to", "%p1", "%i", 2) +
+                 "  %v = load i32, ptr addrspace(1) %from\n  store i32 %v, ptr addrspace(1) %to\n  ret void\n");
+  EXPECT_THAT(Wide(ir, {.block = {256, 1, 1}}), Not(HasSubstr("zext <32 x i32>")));
+}
+
+// Where only some lanes go, an index of others may wrap, also of the lane that the rest are counted from. %n is -5.
+TEST(Memory, AnIndexThatWrapsInLanesThatStayAwayIsRightInTheOthers) {
+  const std::string ir = KernelText(
+      "  %inside = icmp ugt i32 %tx, 4\n  br i1 %inside, label %copy, label %done\ncopy:\n"
+      "  %d = add i32 %tx, %n\n  %i = mul i32 %d, 3\n" +
+      Address("from", "%p0", "%i", 2) + Address("to", "%p1", "%i", 2) +
+      "  %v = load i32, ptr addrspace(1) %from\n  store i32 %v, ptr addrspace(1) %to\n"
+      "  br label %done\ndone:\n  ret void\n");
+  std::vector<uint32_t> from(3 * 64), to(3 * 64);
+  std::iota(from.begin(), from.end(), 1u);
+  const auto result =
+      RunOn(ir, {.block = {64, 1, 1}},
+            GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(-5));
+  EXPECT_FALSE(result.fault);
+  for (uint32_t i = 0; i < to.size(); ++i) EXPECT_EQ(to[i], i % 3 == 0 && i < 3 * 59 ? i + 1 : 0u) << i;
+}
+
 TEST(Memory, AVariableIndexIsAGatherBy32Bits) {
   const std::string ir = KernelText(
       Address("from", "%p0", "%tx", 2) + "  %i = load i32, ptr addrspace(1) %from\n" + Address("at", "%p1", "%i", 2) +

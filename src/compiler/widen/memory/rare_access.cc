@@ -15,9 +15,10 @@ using llvm::Value;
 class RareAccess {
  public:
   RareAccess(FunctionEmitter& emitter, const Value* pointer, const Region& region, llvm::Type* element)
-      : emitter_(emitter),
-        builder_(emitter.builder()),
-        bits_(static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue())) {
+      : RareAccess(emitter, pointer, region, static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue())) {
+  }
+  RareAccess(FunctionEmitter& emitter, const Value* pointer, const Region& region, unsigned bits)
+      : emitter_(emitter), builder_(emitter.builder()), bits_(bits) {
     Values& values = emitter.values();
     const Shape& shape = emitter.shape(pointer);
     if (shape.is_runs() && shape.run() == kLanes && shape.wraps().empty()) {
@@ -35,16 +36,20 @@ class RareAccess {
   uint64_t bytes() const { return bits_ / 8; }  // of an element
   // `check`: of the element's address, for `checked_bytes`; 0: it has been checked.
   Value* Load(unsigned element, const AddressCheck& check, uint64_t checked_bytes) {
-    return Call("tutti_rare_load", element, check, checked_bytes, integers(), nullptr);
+    return Call("tutti_rare_load", suffix(), element, check, checked_bytes, integers(), nullptr);
   }
   void Store(unsigned element, const AddressCheck& check, uint64_t checked_bytes, Value* values) {
     values = builder_.CreateBitCast(values, integers());
-    Call("tutti_rare_store", element, check, checked_bytes, builder_.getVoidTy(), values);
+    Call("tutti_rare_store", suffix(), element, check, checked_bytes, builder_.getVoidTy(), values);
+  }
+  void Check(const AddressCheck& check, uint64_t bytes) {
+    Call("tutti_check_lanes", "", 0, check, bytes, builder_.getVoidTy(), nullptr);
   }
 
  private:
-  Value* Call(std::string name, unsigned element, const AddressCheck& check, uint64_t checked_bytes, llvm::Type* result,
-              Value* stored) {
+  std::string suffix() const { return "_i" + std::to_string(bits_); }
+  Value* Call(std::string name, const std::string& suffix, unsigned element, const AddressCheck& check,
+              uint64_t checked_bytes, llvm::Type* result, Value* stored) {
     llvm::SmallVector<Value*, 7> arguments = {emitter_.abi().warp()};
     Value* at = addresses_ != nullptr ? addresses_ : base_;
     if (element != 0) at = builder_.CreateAdd(at, llvm::ConstantInt::get(at->getType(), element * bytes()));
@@ -58,8 +63,7 @@ class RareAccess {
     if (stored != nullptr) arguments.push_back(stored);
     llvm::SmallVector<llvm::Type*, 7> types;
     for (const Value* argument : arguments) types.push_back(argument->getType());
-    return builder_.CreateCall(emitter_.module().Runtime(name + "_i" + std::to_string(bits_), result, types),
-                               arguments);
+    return builder_.CreateCall(emitter_.module().Runtime(name + suffix, result, types), arguments);
   }
 
   FunctionEmitter& emitter_;
@@ -72,6 +76,11 @@ class RareAccess {
 };
 
 }  // namespace
+
+void EmitRareCheck(FunctionEmitter& emitter, const Value* pointer, const Region& region, const AddressCheck& check,
+                   uint64_t bytes) {
+  RareAccess(emitter, pointer, region, 0u).Check(check, bytes);
+}
 
 llvm::SmallVector<Value*, 4> EmitRareLoad(FunctionEmitter& emitter, const Value* pointer, const Region& region,
                                           const AddressCheck& check, llvm::Type* element, unsigned count) {

@@ -13,6 +13,10 @@ class FunctionEmitter;
 struct Region;
 struct Row;
 
+// Checks `bytes` at each active lane's `pointer`, for an access that is then made in another way.
+void EmitRareCheck(FunctionEmitter& emitter, const llvm::Value* pointer, const Region& region,
+                   const AddressCheck& check, uint64_t bytes);
+
 // Of accesses that are checked. `count` elements next to each other at each active lane's `pointer`, each
 // <32 x element>.
 llvm::SmallVector<llvm::Value*, 4> EmitRareLoad(FunctionEmitter& emitter, const llvm::Value* pointer,
