@@ -31,8 +31,7 @@ ConstantRange Range(const llvm::Value* value, unsigned steps) {
     case Instruction::LShr:
     case Instruction::And:
     case Instruction::Or:
-    case Instruction::Xor:
-      return of(0).binaryOp(static_cast<Instruction::BinaryOps>(instruction->getOpcode()), of(1));
+    case Instruction::Xor: return of(0).binaryOp(static_cast<Instruction::BinaryOps>(instruction->getOpcode()), of(1));
     case Instruction::ZExt: return of(0).zeroExtend(bits);
     case Instruction::Trunc: return of(0).truncate(bits);
     case Instruction::Select: return of(1).unionWith(of(2));

@@ -255,8 +255,8 @@ class Rule {
     return true;
   }
 
-  // Whether the values of all lanes are in the lower half of what there may be, and so is the base of each run: what its
-  // first lane has without its offset. Then values that differ from the base by less than a quarter do not wrap.
+  // Whether the values of all lanes are in the lower half of what there may be, and so is the base of each run: what
+  // its first lane has without its offset. Then values that differ from the base by less than a quarter do not wrap.
   bool IsInLowerHalf(const Shape& narrow) const {
     const llvm::ConstantRange range = RangeInAnyLane(instruction_.getOperand(0));
     const unsigned bits = range.getBitWidth();

@@ -235,6 +235,25 @@ void FunctionEmitter::ForEachLane(llvm::Value* bits, llvm::function_ref<void(llv
   builder_.SetInsertPoint(done);
 }
 
+void FunctionEmitter::ForAllLanes(llvm::function_ref<void(llvm::Value*)> body) {
+  constexpr uint32_t kPerRound = 4;
+  auto* loop = llvm::BasicBlock::Create(wide_.getContext(), "all_lanes", &wide_);
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  builder_.CreateBr(loop);
+  builder_.SetInsertPoint(loop);
+  llvm::PHINode* first = builder_.CreatePHI(builder_.getInt32Ty(), 2);
+  first->addIncoming(builder_.getInt32(0), before);
+  {
+    Values::ColdScope scope(values_);
+    for (uint32_t i = 0; i < kPerRound; ++i) body(builder_.CreateAdd(first, builder_.getInt32(i)));
+  }
+  llvm::Value* next = builder_.CreateAdd(first, builder_.getInt32(kPerRound));
+  first->addIncoming(next, builder_.GetInsertBlock());
+  auto* done = llvm::BasicBlock::Create(wide_.getContext(), "", &wide_);
+  builder_.CreateCondBr(builder_.CreateICmpULT(next, builder_.getInt32(kLanes)), loop, done);
+  builder_.SetInsertPoint(done);
+}
+
 llvm::AllocaInst* FunctionEmitter::LaneArray(llvm::Type* scalar) {
   llvm::AllocaInst* array = values_.Slot(llvm::ArrayType::get(scalar, kLanes));
   array->setAlignment(llvm::Align(64));

@@ -75,6 +75,8 @@ class FunctionEmitter {
                       llvm::function_ref<llvm::Value*()> rare);
   // Emits `body(lane)` in a loop over the lanes of `bits` in ascending order.
   void ForEachLane(llvm::Value* bits, llvm::function_ref<void(llvm::Value*)> body);
+  // The same for all 32, some of them in each round.
+  void ForAllLanes(llvm::function_ref<void(llvm::Value*)> body);
   // Memory for a vector that a lane loop indexes.
   llvm::AllocaInst* LaneArray(llvm::Type* scalar);
   llvm::Value* LaneElement(llvm::Value* array, llvm::Type* scalar, llvm::Value* lane);  // its address

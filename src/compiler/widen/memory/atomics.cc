@@ -5,6 +5,7 @@
 
 #include "compiler/widen/emit/function_emitter.h"
 #include "compiler/widen/memory/address_check.h"
+#include "compiler/widen/memory/indexed.h"
 #include "compiler/widen/warp/reduction.h"
 
 namespace tutti::compiler {
@@ -12,7 +13,8 @@ namespace {
 
 using llvm::Value;
 
-// The lanes' addresses, checked, for use one by one.
+// The lanes' addresses, checked, for use one by one: an array of them, or of indices of 32 bits, which takes half of
+// the time to make and to check.
 class LaneAddresses {
  public:
   LaneAddresses(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, uint64_t bytes)
@@ -22,36 +24,56 @@ class LaneAddresses {
     OnlyWritable(region);
     AddressCheck check(emitter, region, instruction);
     is_shared_ = region.spaces == (guest_runtime::kShared | guest_runtime::kWrites);
-    const auto based = [&](Value* address, Value* base) {
-      return region.base != nullptr ? builder.CreateAdd(address, base) : address;
+    const auto based = [&](Value* address) {
+      return region.base != nullptr ? builder.CreateAdd(address, region.base) : address;
+    };
+    const auto vector = [&]() -> Value* {
+      Value* addresses = emitter.values().Vector(pointer);
+      if (region.base == nullptr) return addresses;
+      return builder.CreateAdd(addresses, builder.CreateVectorSplat(kLanes, region.base));
     };
     if (emitter.shape(pointer).is_uniform()) {
-      uniform_ = based(emitter.values().Uniform(pointer), region.base);
-      check.RequireScalar(uniform_, bytes);
+      base_ = based(emitter.values().Uniform(pointer));
+      check.RequireScalar(base_, bytes);
+    } else if (auto indexed =
+                   emitter.shape(pointer).is_varying() ? FindIndexedAddress(emitter, pointer) : std::nullopt) {
+      base_ = indexed->base = based(indexed->base);
+      scale_log2_ = indexed->scale_log2;
+      check.RequireIndexed(*indexed, bytes, vector);
+      Keep(indexed->index);
     } else {
-      Value* addresses = emitter.values().Vector(pointer);
-      if (region.base != nullptr) addresses = based(addresses, builder.CreateVectorSplat(kLanes, region.base));
+      Value* addresses = vector();
       check.RequireLanes(addresses, bytes);
-      array_ = emitter.LaneArray(builder.getInt64Ty());
-      builder.CreateStore(addresses, array_);
+      Keep(addresses);
     }
   }
 
-  bool is_uniform() const { return uniform_ != nullptr; }
+  bool is_uniform() const { return array_ == nullptr; }
   bool is_shared() const { return is_shared_; }
   Value* Pointer(Value* lane) {
     llvm::IRBuilder<>& builder = emitter_.builder();
-    Value* address = uniform_;
-    if (address == nullptr)
-      address = builder.CreateLoad(builder.getInt64Ty(), emitter_.LaneElement(array_, builder.getInt64Ty(), lane));
+    Value* address = base_;
+    if (array_ != nullptr) {
+      llvm::Type* element = array_->getAllocatedType()->getArrayElementType();
+      address = builder.CreateLoad(element, emitter_.LaneElement(array_, element, lane));
+    }
+    if (array_ != nullptr && base_ != nullptr)
+      address =
+          builder.CreateAdd(base_, builder.CreateShl(builder.CreateSExt(address, builder.getInt64Ty()), scale_log2_));
     return builder.CreateIntToPtr(address, builder.getPtrTy());
   }
 
  private:
+  void Keep(Value* lanes) {
+    array_ = emitter_.LaneArray(lanes->getType()->getScalarType());
+    emitter_.builder().CreateStore(lanes, array_);
+  }
+
   FunctionEmitter& emitter_;
   bool is_shared_ = false;
-  Value* uniform_ = nullptr;
-  llvm::AllocaInst* array_ = nullptr;
+  Value* base_ = nullptr;  // of all; null: each lane has its own address
+  unsigned scale_log2_ = 0;
+  llvm::AllocaInst* array_ = nullptr;  // null: all are at the base
 };
 
 // A vector that a lane loop reads or writes element by element.
@@ -124,11 +146,26 @@ void EmitAtomicRmw(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic) 
   LaneVector operands(emitter, scalar), results(emitter, scalar);
   if (shared == nullptr) operands.Fill(emitter.values().Vector(operand));
   if (!atomic.use_empty()) results.Fill(llvm::Constant::getNullValue(Values::Wide(scalar)));
-  emitter.ForEachLane(emitter.mask_bits(), [&](Value* lane) {
+  const auto one = [&](Value* lane) {
     Value* old = EmitOne(emitter, atomic, addresses.Pointer(lane), shared != nullptr ? shared : operands.Read(lane),
                          addresses.is_shared());
     if (!atomic.use_empty()) results.Write(lane, old);
-  });
+  };
+  const auto active = [&]() -> Value* {
+    emitter.ForEachLane(emitter.mask_bits(), one);
+    return nullptr;
+  };
+  const auto all = [&]() -> Value* {
+    emitter.ForAllLanes(one);
+    return nullptr;
+  };
+  // To find the next active lane takes as long as to count something in the block's memory.
+  if (!addresses.is_shared() || !atomic.use_empty())
+    active();
+  else if (emitter.is_full())
+    all();
+  else
+    emitter.Choose(emitter.RunsAll(), all, active);
   if (!atomic.use_empty()) emitter.Define(atomic, {results.Whole()});
 }
 

@@ -106,6 +106,33 @@ TEST(Memory, AnIndexThatWrapsInLanesThatStayAwayIsRightInTheOthers) {
   for (uint32_t i = 0; i < to.size(); ++i) EXPECT_EQ(to[i], i % 3 == 0 && i < 3 * 59 ? i + 1 : 0u) << i;
 }
 
+// Counts p0[t] in shared memory for t < n, and p1[t] = how often there was p0[t].
+TEST(Memory, LanesCountInSharedMemoryWhetherAllOrSomeDo) {
+  const std::string ir = KernelText(
+      Address("from", "%p0", "%tx", 2) + Address("to", "%p1", "%tx", 2) +
+          "  %k = load i32, ptr addrspace(1) %from\n  %o = shl i32 %k, 2\n"
+          "  %w = inttoptr i32 %o to ptr addrspace(3)\n"
+          "  %zo = shl i32 %tx, 2\n  %zero = inttoptr i32 %zo to ptr addrspace(3)\n"
+          "  store i32 0, ptr addrspace(3) %zero\n"
+          "  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %count, label %done\ncount:\n"
+          "  %old = atomicrmw add ptr addrspace(3) %w, i32 1 monotonic\n  br label %done\ndone:\n"
+          "  %v = load volatile i32, ptr addrspace(3) %w\n  store i32 %v, ptr addrspace(1) %to\n  ret void\n",
+      4 * 32);
+  EXPECT_THAT(Wide(ir, {.block = {32, 1, 1}}), HasSubstr("all_lanes"));
+  for (const char* cpu : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    if (HostTarget::Detect().level < HostTarget::Named(cpu).level) continue;
+    for (const uint32_t n : {0u, 1u, 13u, 31u, 32u}) {
+      std::vector<uint32_t> keys(32), counts(32);
+      for (uint32_t i = 0; i < 32; ++i) keys[i] = i * i % 11;
+      GridLaunch launch{.block = {32, 1, 1}};
+      RunOn(ir, {.target = HostTarget::Named(cpu), .block = {32, 1, 1}},
+            launch.Param(keys.data()).Param(counts.data()).Param(uint64_t{0}).Param(n));
+      for (uint32_t i = 0; i < 32; ++i)
+        EXPECT_EQ(counts[i], std::count(keys.begin(), keys.begin() + n, keys[i])) << cpu << ", " << n << ", " << i;
+    }
+  }
+}
+
 TEST(Memory, AVariableIndexIsAGatherBy32Bits) {
   const std::string ir = KernelText(
       Address("from", "%p0", "%tx", 2) + "  %i = load i32, ptr addrspace(1) %from\n" + Address("at", "%p1", "%i", 2) +
