@@ -4,6 +4,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/StringMap.h>
 #include <llvm/IR/IRBuilder.h>
 
 #include <cstddef>
@@ -43,7 +44,7 @@ class Abi {
   llvm::Value* block_;
   llvm::BasicBlock* prologue_;
   llvm::DenseMap<std::pair<llvm::Value*, uint64_t>, llvm::Value*> fields_;
-  llvm::DenseMap<llvm::StringRef, llvm::Value*> computed_;
+  llvm::StringMap<llvm::Value*> computed_;
 };
 
 }  // namespace tutti::compiler

@@ -13,6 +13,7 @@
 // then reports a fault.
 #include "compiler/widen/memory/address_check.h"
 
+#include <fmt/format.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Operator.h>
@@ -256,8 +257,7 @@ AddressCheck::Range AddressCheck::Likely() {
 }
 
 // An access at offset x from the start is inside if x < size - (bytes - 1); none is if the memory is smaller.
-llvm::Value* AddressCheck::Limit(uint64_t bytes) {
-  llvm::IRBuilder<>& builder = emitter_.builder();
+llvm::Value* AddressCheck::Limit(llvm::IRBuilder<>& builder, uint64_t bytes) {
   llvm::Value* size = Likely().size;
   return builder.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, size,
                                        llvm::ConstantInt::get(size->getType(), bytes - 1));
@@ -265,9 +265,11 @@ llvm::Value* AddressCheck::Limit(uint64_t bytes) {
 
 // The bound of the rotated difference: the number of aligned places below the limit.
 llvm::Value* AddressCheck::RotatedLimit(uint64_t bytes, unsigned align_log2) {
-  llvm::IRBuilder<>& builder = emitter_.builder();
-  return builder.CreateLShr(builder.CreateAdd(Limit(bytes), builder.getInt64((uint64_t{1} << align_log2) - 1)),
-                            align_log2);
+  const std::string name = fmt::format("limit of {} bytes at 2^{} in {}", bytes, align_log2, region_.likely);
+  return emitter_.abi().Once(name, [&](llvm::IRBuilder<>& builder) {
+    llvm::Value* limit = Limit(builder, bytes);
+    return builder.CreateLShr(builder.CreateAdd(limit, builder.getInt64((uint64_t{1} << align_log2) - 1)), align_log2);
+  });
 }
 
 llvm::Value* AddressCheck::Rotated(llvm::Value* difference, unsigned align_log2) {
@@ -290,7 +292,7 @@ llvm::Value* AddressCheck::Contains(llvm::Value* address, uint64_t bytes, unsign
 llvm::Value* AddressCheck::ElementsFrom(llvm::Value* base, uint64_t bytes, uint64_t scale_log2) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   llvm::Value* distance = builder.CreateSub(base, Likely().start);
-  llvm::Value* limit = Limit(bytes);
+  llvm::Value* limit = Limit(builder, bytes);
   llvm::Value* holds = builder.CreateICmpULT(distance, limit);
   const uint64_t odd = (uint64_t{1} << align_log2_) - 1;
   if (odd != 0)
@@ -335,7 +337,7 @@ llvm::Value* AddressCheck::SpanHoldsForActive() {
   llvm::Value* outside;
   if (auto indexed = FindIndexedAddress(emitter_, span->base)) {
     indexed->base = moved(indexed->base);
-    outside = IsOutside(builder, *indexed, Likely().start, Limit(bytes), span->align_log2);
+    outside = IsOutside(builder, *indexed, Likely().start, Limit(builder, bytes), span->align_log2);
   } else {
     llvm::Value* start = builder.CreateSub(Likely().start, moved(builder.getInt64(0)));
     llvm::Value* distance =
@@ -391,7 +393,8 @@ void AddressCheck::RequireLanes(llvm::Value* addresses, uint64_t bytes) {
 void AddressCheck::RequireIndexed(const IndexedAddress& indexed, uint64_t bytes,
                                   llvm::function_ref<llvm::Value*()> addresses) {
   if (is_off()) return;
-  CheckLanes(IsOutside(emitter_.builder(), indexed, Likely().start, Limit(bytes), align_log2_), bytes, addresses);
+  CheckLanes(IsOutside(emitter_.builder(), indexed, Likely().start, Limit(emitter_.builder(), bytes), align_log2_),
+             bytes, addresses);
 }
 
 void AddressCheck::CheckLanes(llvm::Value* outside, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses) {

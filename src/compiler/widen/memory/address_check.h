@@ -80,7 +80,7 @@ class AddressCheck {
     llvm::Value* size;
   };
   Range Likely();
-  llvm::Value* Limit(uint64_t bytes);
+  llvm::Value* Limit(llvm::IRBuilder<>& builder, uint64_t bytes);
   llvm::Value* RotatedLimit(uint64_t bytes, unsigned align_log2);
   llvm::Value* Rotated(llvm::Value* difference, unsigned align_log2);
   void CheckScalar(llvm::Value* lane, llvm::Value* address, uint64_t bytes);
