@@ -60,6 +60,7 @@ void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t o
   if (optimize > 0) {
     passes.addPass(SplitConditionsPass());
     passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+    passes.addPass(HoistLoopInvariants());
     passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
     passes.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(false)));
     passes.addPass(HoistLoopInvariants());

@@ -27,6 +27,17 @@ llvm::Value* Abi::BlockField(size_t offset, llvm::Type* type) {
   return Field(block_, offset, type);
 }
 
+llvm::Value* Abi::Parameter(llvm::Constant* offset, llvm::Type* type) {
+  llvm::Value* base = params_base();
+  llvm::Value*& parameter = parameters_[{offset, type}];
+  if (parameter != nullptr) return parameter;
+  llvm::IRBuilder<> builder(prologue_);
+  llvm::LoadInst* load = builder.CreateAlignedLoad(
+      type, builder.CreateIntToPtr(builder.CreateAdd(base, offset), builder.getPtrTy()), llvm::Align(1));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder.getContext(), {}));
+  return parameter = load;
+}
+
 llvm::Value* Abi::Once(llvm::StringRef name, llvm::function_ref<llvm::Value*(llvm::IRBuilder<>&)> make) {
   if (llvm::Value* value = computed_.lookup(name)) return value;
   llvm::IRBuilder<> builder(prologue_);

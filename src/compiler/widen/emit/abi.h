@@ -22,6 +22,8 @@ class Abi {
   // Fields by offset, of the type asked for.
   llvm::Value* BlockField(size_t offset, llvm::Type* type);
   llvm::Value* WarpField(size_t offset, llvm::Type* type);
+  // What lies at this constant offset of the kernel's parameters, which is known to be in them.
+  llvm::Value* Parameter(llvm::Constant* offset, llvm::Type* type);
   // A 64-bit value computed once from fields.
   llvm::Value* Once(llvm::StringRef name, llvm::function_ref<llvm::Value*(llvm::IRBuilder<>&)> make);
 
@@ -44,6 +46,7 @@ class Abi {
   llvm::Value* block_;
   llvm::BasicBlock* prologue_;
   llvm::DenseMap<std::pair<llvm::Value*, uint64_t>, llvm::Value*> fields_;
+  llvm::DenseMap<std::pair<llvm::Constant*, llvm::Type*>, llvm::Value*> parameters_;
   llvm::StringMap<llvm::Value*> computed_;
 };
 

@@ -290,16 +290,17 @@ llvm::Value* AddressCheck::Contains(llvm::Value* address, uint64_t bytes, unsign
 }
 
 llvm::Value* AddressCheck::ElementsFrom(llvm::Value* base, uint64_t bytes, uint64_t scale_log2) {
+  return Elements(base, bytes, scale_log2, align_log2_);
+}
+
+// Counted in aligned places, of which a misaligned base is behind the last. No selection between two ways: that would
+// become two conditions of each access.
+llvm::Value* AddressCheck::Elements(llvm::Value* base, uint64_t bytes, uint64_t scale_log2, unsigned align_log2) {
   llvm::IRBuilder<>& builder = emitter_.builder();
-  llvm::Value* distance = builder.CreateSub(base, Likely().start);
-  llvm::Value* limit = Limit(builder, bytes);
-  llvm::Value* holds = builder.CreateICmpULT(distance, limit);
-  const uint64_t odd = (uint64_t{1} << align_log2_) - 1;
-  if (odd != 0)
-    holds = builder.CreateAnd(holds, builder.CreateICmpEQ(builder.CreateAnd(distance, odd), builder.getInt64(0)));
-  llvm::Value* last =
-      builder.CreateLShr(builder.CreateSub(builder.CreateSub(limit, builder.getInt64(1)), distance), scale_log2);
-  return builder.CreateSelect(holds, builder.CreateAdd(last, builder.getInt64(1)), builder.getInt64(0));
+  llvm::Value* place = Rotated(builder.CreateSub(base, Likely().start), align_log2);
+  llvm::Value* left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, RotatedLimit(bytes, align_log2), place);
+  const uint64_t apart_log2 = scale_log2 - align_log2;
+  return builder.CreateLShr(builder.CreateAdd(left, builder.getInt64((uint64_t{1} << apart_log2) - 1)), apart_log2);
 }
 
 llvm::Value* AddressCheck::SpanHolds(unsigned most_runs) {
@@ -308,6 +309,7 @@ llvm::Value* AddressCheck::SpanHolds(unsigned most_runs) {
   // Constants are readable but not writable, so a span that writes cannot be checked against them.
   if (span == nullptr || (span->writes && region_.likely == runtime::kConstants)) return nullptr;
   if (span->holds != nullptr) return span->holds;
+  if (llvm::Value* holds = SpanHoldsByIndex(*span, most_runs)) return span->holds = holds;
   const auto runs = LaneBounds(emitter_.shape(span->base), span->align_log2);
   if (runs.empty() || runs.size() > most_runs) return nullptr;
   llvm::IRBuilder<>& builder = emitter_.builder();
@@ -321,6 +323,56 @@ llvm::Value* AddressCheck::SpanHolds(unsigned most_runs) {
     holds = holds == nullptr ? covers : builder.CreateAnd(holds, covers);
   }
   return span->holds = holds;
+}
+
+llvm::Value* AddressCheck::AssumptionBeside(const llvm::Value* span_holds, const llvm::Value* pointer) {
+  if (span_holds == nullptr) return emitter_.values().Assumption(pointer);
+  const auto& known = emitter_.shape(SpanOf(emitter_, instruction_)->base).wraps();
+  const bool is_implied = llvm::all_of(emitter_.shape(pointer).wraps(), [&](const WrapTerm& term) {
+    return llvm::any_of(known, [&](const WrapTerm& other) { return other.extension == term.extension; });
+  });
+  return is_implied ? nullptr : emitter_.values().Assumption(pointer);
+}
+
+// Of addresses table + scale * index, where the table is known when the block begins: how many elements it has is, too,
+// and one comparison of the index is left, which says besides that no lane's index wraps. A table that begins before
+// the memory has none, so where the span does, it is checked by its address.
+llvm::Value* AddressCheck::SpanHoldsByIndex(const Span& span, unsigned most_runs) {
+  constexpr uint64_t kFarApart = 1u << 24;
+  if (region_.base != nullptr) return nullptr;
+  const Shape& shape = emitter_.shape(span.base);
+  const auto table = shape.is_runs() ? FindTableAddress(emitter_, span.base) : std::nullopt;
+  if (!table || table->scale_log2 < span.align_log2 ||
+      static_cast<int64_t>(table->constant + static_cast<uint64_t>(span.low)) < 0)
+    return nullptr;
+  const auto is_other = [&](const WrapTerm& term) { return term.extension != table->extension; };
+  const llvm::Value* narrow = table->extension->getOperand(0);
+  const bool is_signed = llvm::isa<llvm::SExtInst>(table->extension);
+  const Shape& index = emitter_.shape(narrow);
+  if (llvm::any_of(shape.wraps(), is_other) || !index.is_runs() || !index.wraps().empty() || index.run() < shape.run())
+    return nullptr;
+  const auto runs = LaneBounds(index, 0);
+  const auto is_far = [](const Bounds& run) { return static_cast<uint64_t>(run.high - run.low) > kFarApart; };
+  if (runs.empty() || runs.size() > most_runs || llvm::any_of(runs, is_far)) return nullptr;
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  llvm::Value* base = llvm::ConstantInt::getSigned(builder.getInt64Ty(), span.low);
+  for (const auto& [value, scale] : table->terms)
+    base = builder.CreateAdd(base, builder.CreateShl(emitter_.values().Uniform(value), scale));
+  llvm::Value* all = nullptr;
+  for (unsigned r = 0; r < runs.size(); ++r) {
+    const auto apart = static_cast<uint64_t>(runs[r].high - runs[r].low);
+    llvm::Value* elements = Elements(base, (apart << table->scale_log2) + static_cast<uint64_t>(span.high - span.low),
+                                     table->scale_log2, span.align_log2);
+    const uint64_t most = (uint64_t{1} << (is_signed ? 31 : 32)) - apart;
+    elements = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, elements, builder.getInt64(most));
+    llvm::Value* first = emitter_.values().Base(narrow, index.run(), r);
+    first =
+        is_signed ? builder.CreateSExt(first, builder.getInt64Ty()) : builder.CreateZExt(first, builder.getInt64Ty());
+    first = builder.CreateAdd(first, llvm::ConstantInt::getSigned(builder.getInt64Ty(), runs[r].low));
+    llvm::Value* holds = builder.CreateICmpULT(first, elements);
+    all = all == nullptr ? holds : builder.CreateAnd(all, holds);
+  }
+  return all;
 }
 
 llvm::Value* AddressCheck::SpanHoldsForActive() {

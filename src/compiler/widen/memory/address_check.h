@@ -19,6 +19,7 @@ namespace tutti::compiler {
 
 class FunctionEmitter;
 class PathFacts;
+struct Span;
 
 // The memory that an access may touch.
 struct Region {
@@ -58,9 +59,12 @@ class AddressCheck {
   // i64: how many elements of `bytes`, 2^scale_log2 apart, lie in the likely memory from `base` on, all aligned; 0 if
   // `base` is not in it. The scale is at least the alignment.
   llvm::Value* ElementsFrom(llvm::Value* base, uint64_t bytes, uint64_t scale_log2);
-  // i1: everything that the accesses of this access's span reach is in the likely memory, whichever lanes make them.
-  // Null if the addresses are not in runs, or in more than `most_runs`. Call it only on the path of all lanes.
+  // i1: everything that the accesses of this access's span reach is in the likely memory, whichever lanes make them,
+  // and no lane's index wraps. Null if the addresses are not in runs, or in more than `most_runs`. Call it only on the
+  // path of all lanes.
   llvm::Value* SpanHolds(unsigned most_runs = 32);
+  // Values::Assumption of the access's pointer, or null if that is implied by SpanHolds' answer, which may be null.
+  llvm::Value* AssumptionBeside(const llvm::Value* span_holds, const llvm::Value* pointer);
   // The same of the active lanes, where the addresses are no runs; null if the span is of this access alone.
   llvm::Value* SpanHoldsForActive();
   // Continues only if the `bytes` at this scalar address are legal.
@@ -80,6 +84,8 @@ class AddressCheck {
     llvm::Value* size;
   };
   Range Likely();
+  llvm::Value* Elements(llvm::Value* base, uint64_t bytes, uint64_t scale_log2, unsigned align_log2);
+  llvm::Value* SpanHoldsByIndex(const Span& span, unsigned most_runs);
   llvm::Value* Limit(llvm::IRBuilder<>& builder, uint64_t bytes);
   llvm::Value* RotatedLimit(uint64_t bytes, unsigned align_log2);
   llvm::Value* Rotated(llvm::Value* difference, unsigned align_log2);

@@ -31,13 +31,13 @@ class AddressCheck : public ::testing::Test {
     ASSERT_TRUE(kernel) << kernel.error().text;
     kernel_.emplace(std::move(*kernel));
   }
-  std::optional<GuestFault> Run(uint64_t p0, uint64_t p1 = 0) {
+  std::optional<GuestFault> Run(uint64_t p0, uint64_t p1 = 0, uint32_t n = 0) {
     GridLaunch launch{.block = {kThreads, 1, 1}};
     launch.window_base = begin();
     launch.window_bytes = 4 * kWords;
     launch.window_reach = reach_;
     launch.window_reach_now = reach_now_;
-    return RunGrid(kernel_->descriptor(), launch.Param(p0).Param(p1).Param(uint64_t{0}).Param(0u)).fault;
+    return RunGrid(kernel_->descriptor(), launch.Param(p0).Param(p1).Param(uint64_t{0}).Param(n)).fault;
   }
   // How much of the window has memory behind it when blocks begin, and when they call may_touch.
   void Reach(uint64_t begin, uint64_t now) {
@@ -197,6 +197,70 @@ TEST_F(AddressCheck, AnIndexIsInsideOrNot) {
     ExpectFault(fault(uint64_t{1} << 63, 4), 0, uint64_t{1} << 63);
     ExpectFault(fault(begin() + 2, 4), 0, begin() + 2, guest::FaultKind::kMisalignedAddress);
   }
+}
+
+// p1[n + tx], and what surrounds it: consecutive indices in a table that is known when the block begins.
+std::string InTable(const std::string& extension, const std::string& access) {
+  return "  %i = add i32 %n, %tx\n  %w = " + extension + R"( i32 %i to i64
+  %b = shl i64 %w, 2
+  %a = add i64 %p1, %b
+  %at = inttoptr i64 %a to ptr addrspace(1)
+)" + access +
+         "  ret void\n";
+}
+const char* const kLoadThere = "  %v = load volatile i32, ptr addrspace(1) %at\n";
+const char* const kStoreThere = "  store i32 1, ptr addrspace(1) %at\n";
+
+TEST_F(AddressCheck, ConsecutiveIndicesAreInsideOrNot) {
+  for (const char* extension : {"sext", "zext"}) {
+    const bool is_signed = extension[0] == 's';
+    for (const char* access : {kLoadThere, kStoreThere}) {
+      Build(InTable(extension, access));
+      EXPECT_FALSE(Run(0, begin(), 0));
+      EXPECT_FALSE(Run(0, begin(), kWords - kThreads));
+      ExpectFault(Run(0, begin(), kWords - kThreads + 1), 63, end());
+      ExpectFault(Run(0, begin(), kWords - 32), 32, end());
+      ExpectFault(Run(0, begin(), kWords), 0, end());
+      // Lanes whose index wraps are elsewhere.
+      ExpectFault(Run(0, begin(), ~0u), 0, is_signed ? begin() - 4 : begin() + 4 * uint64_t{~0u});
+      ExpectFault(Run(0, begin(), ~0u - 9), 0, is_signed ? begin() - 40 : begin() + 4 * uint64_t{~0u - 9});
+      ExpectFault(Run(0, begin(), 0x7fffffff), 0, begin() + 4 * uint64_t{0x7fffffff});
+      ExpectFault(Run(0, begin(), 0x80000000), 0,
+                  is_signed ? begin() - 4 * (uint64_t{1} << 31) : begin() + 4 * (uint64_t{1} << 31));
+      // As far as the table itself can be wrong.
+      ExpectFault(Run(0, begin() - 4, 0), 0, begin() - 4);
+      EXPECT_FALSE(Run(0, begin() - 4, 1));
+      EXPECT_FALSE(Run(0, end() - 4 * kThreads, 0));
+      ExpectFault(Run(0, end() - 4 * 40, 0), 40, end());
+      ExpectFault(Run(0, end(), 0), 0, end());
+      ExpectFault(Run(0, uint64_t{0} - 4, 0), 0, uint64_t{0} - 4);
+      ExpectFault(Run(0, uint64_t{1} << 63, 0), 0, uint64_t{1} << 63);
+      for (const uint64_t odd : {1u, 2u, 3u})
+        ExpectFault(Run(0, begin() + odd, 4), 0, begin() + odd + 16, guest::FaultKind::kMisalignedAddress);
+    }
+    EXPECT_EQ(word(begin() - 4), 7u);
+    EXPECT_EQ(word(end()), 7u);
+  }
+}
+
+TEST_F(AddressCheck, IndicesThatWrapReachBothEndsOfTheirRange) {
+  // The table begins where its first indices are below the window and its last ones in it, or the other way around.
+  Build(InTable("sext", kStoreThere));
+  const uint64_t middle = begin() + 4 * 512;
+  EXPECT_FALSE(Run(0, middle, ~0u - 100)) << "negative indices of what lies in the window";
+  EXPECT_EQ(word(middle - 4 * 101), 1u);
+  Build(InTable("zext", kStoreThere));
+  EXPECT_FALSE(Run(0, begin() - 4 * (uint64_t{1} << 32) + 4 * 100, ~0u - 99));
+  EXPECT_EQ(word(begin()), 1u);
+}
+
+TEST_F(AddressCheck, AnIndexOfATableIsComparedOnce) {
+  const auto text = WidenText(KernelText(InTable("zext", kStoreThere)), kTarget);
+  ASSERT_TRUE(text) << text.error().text;
+  // How many elements the table has is known before the warps run; the index has no comparison of its own.
+  const size_t loop = text->find("warps:"), elements = text->find("llvm.umin.i64");
+  EXPECT_LT(elements, loop);
+  EXPECT_EQ(text->find("icmp ult i64", loop), text->rfind("icmp ult i64"));
 }
 
 // Thread t of those below 32 stores to shared[4 t + offset], of 256 bytes.

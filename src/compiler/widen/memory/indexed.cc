@@ -3,6 +3,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Operator.h>
 
+#include "compiler/widen/analysis/intrinsics.h"
 #include "compiler/widen/emit/function_emitter.h"
 
 namespace tutti::compiler {
@@ -66,7 +67,30 @@ class Finder {
     return address;
   }
 
+  std::optional<TableAddress> FinishTable() {
+    if (index_ == nullptr || index_scale_ > 8) return std::nullopt;
+    TableAddress address{.terms = std::move(uniform_), .extension = index_, .scale_log2 = index_scale_};
+    for (const auto& [value, scale] : address.terms) {
+      if (!IsOfBlock(value)) return std::nullopt;
+      if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value))
+        address.constant += constant->getZExtValue() << scale;
+    }
+    return address;
+  }
+
  private:
+  // Computed of parameters and of what is fixed for the block.
+  static bool IsOfBlock(const Value* value, unsigned depth = 4) {
+    if (llvm::isa<llvm::Constant>(value)) return true;
+    if (const auto* call = llvm::dyn_cast<llvm::CallInst>(value))
+      return ClassifyCall(*call).kind == Intrinsic::kBlockField;
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(value))
+      return load->getPointerAddressSpace() == 101 && llvm::isa<llvm::Constant>(load->getPointerOperand());
+    const auto* operation = llvm::dyn_cast<Instruction>(value);
+    return depth != 0 && llvm::isa_and_nonnull<llvm::BinaryOperator, llvm::CastInst>(operation) &&
+           llvm::all_of(operation->operands(), [&](const llvm::Use& term) { return IsOfBlock(term.get(), depth - 1); });
+  }
+
   FunctionEmitter& emitter_;
   llvm::IRBuilder<>& builder_;
   llvm::SmallVector<std::pair<const Value*, unsigned>, 4> uniform_;
@@ -80,6 +104,12 @@ std::optional<IndexedAddress> FindIndexedAddress(FunctionEmitter& emitter, const
   Finder finder(emitter);
   if (!finder.Add(pointer, 0)) return std::nullopt;
   return finder.Finish();
+}
+
+std::optional<TableAddress> FindTableAddress(FunctionEmitter& emitter, const Value* pointer) {
+  Finder finder(emitter);
+  if (!finder.Add(pointer, 0)) return std::nullopt;
+  return finder.FinishTable();
 }
 
 std::optional<IndexedAddress> FindConstantDistances(FunctionEmitter& emitter, const Value* pointer) {

@@ -4,9 +4,12 @@
 // with two scalars.
 #pragma once
 
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 
+#include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace tutti::compiler {
 
@@ -22,6 +25,17 @@ struct IndexedAddress {
 std::optional<IndexedAddress> FindIndexedAddress(FunctionEmitter& emitter, const llvm::Value* pointer);
 // Lane 0's as the base, where the lanes are at distances from it that are known now.
 std::optional<IndexedAddress> FindConstantDistances(FunctionEmitter& emitter, const llvm::Value* pointer);
+
+// The same with a base that is known when the block begins, of lanes in runs: p[i] of a parameter p, where lanes have
+// consecutive i.
+struct TableAddress {
+  llvm::SmallVector<std::pair<const llvm::Value*, unsigned>, 4> terms;  // of the base: value * 2^second
+  uint64_t constant = 0;  // of the terms those that are
+  const llvm::Instruction* extension = nullptr;  // of the index, of 32 bits
+  unsigned scale_log2 = 0;
+};
+
+std::optional<TableAddress> FindTableAddress(FunctionEmitter& emitter, const llvm::Value* pointer);
 
 // <32 x i1>: the lane's address is outside of the `limit` addresses from `start` on, or no multiple of 2^align_log2.
 llvm::Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, llvm::Value* start,

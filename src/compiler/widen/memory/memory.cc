@@ -195,6 +195,11 @@ class MemoryAccess {
   }
 
   llvm::SmallVector<Value*, 4> LoadRuns(const llvm::LoadInst& load, const Shape& result) {
+    // Parameters are loaded before the warps run, whether or not all of them get here.
+    if (region_.is_safe && region_.spaces == guest_runtime::kParams && simple_) {
+      if (auto* offset = llvm::dyn_cast<llvm::Constant>(values_.Base(pointer_)))
+        return {emitter_.abi().Parameter(offset, Values::Scalar(type_))};
+    }
     llvm::SmallVector<Value*, 4> addresses, loaded;
     for (unsigned r = 0; r < result.run_count(); ++r)
       addresses.push_back(Based(values_.InRun(pointer_, result.run(), r)));
@@ -270,22 +275,20 @@ class MemoryAccess {
     return pieces;
   }
 
+  // Of two conditions, of which that which always holds is null.
+  Value* Both(Value* one, Value* other) {
+    return one == nullptr ? other : other == nullptr ? one : builder_.CreateAnd(one, other);
+  }
+
   // i1: the access may be made in pieces; null: unconditionally.
   Value* PiecesHold(const Pieces& pieces) {
-    Value* holds = values_.Assumption(pointer_);
-    const auto also = [&](Value* condition) {
-      holds = holds == nullptr ? condition : builder_.CreateAnd(holds, condition);
-    };
-    if (!check_.is_off()) {
-      if (Value* span_holds = check_.SpanHolds()) {
-        also(span_holds);
-      } else {
-        for (Value* address : pieces.addresses)
-          also(check_.Covers(address, pieces.lanes * bytes(), AccessAlignLog2(instruction_)));
-      }
+    Value* span_holds = check_.SpanHolds();
+    Value* holds = Both(check_.AssumptionBeside(span_holds, pointer_), span_holds);
+    if (span_holds == nullptr && !check_.is_off()) {
+      for (Value* address : pieces.addresses)
+        holds = Both(holds, check_.Covers(address, pieces.lanes * bytes(), AccessAlignLog2(instruction_)));
     }
-    if (pieces.is_by_all && !emitter_.is_full()) also(emitter_.RunsAll());
-    return holds;
+    return pieces.is_by_all && !emitter_.is_full() ? Both(holds, emitter_.RunsAll()) : holds;
   }
 
   llvm::SmallVector<Stretch, 4> Stretches() const {
@@ -306,17 +309,14 @@ class MemoryAccess {
 
   // i1: the lanes are where their shape says, and all that lies between them may be read; null: unconditionally.
   Value* StretchesHold(llvm::ArrayRef<Stretch> stretches, llvm::ArrayRef<Value*> addresses) {
-    Value* holds = values_.Assumption(pointer_);
-    const auto also = [&](Value* condition) {
-      holds = holds == nullptr ? condition : builder_.CreateAnd(holds, condition);
-    };
+    Value* span_holds = check_.SpanHolds(kMostRuns);
+    Value* holds = Both(check_.AssumptionBeside(span_holds, pointer_), span_holds);
     // The proof of a safe access covers active lanes only.
     const bool is_proved = check_.is_off() && emitter_.is_full();
-    if (Value* span_holds = check_.SpanHolds(kMostRuns)) {
-      also(span_holds);
-    } else if (!is_proved) {
-      for (unsigned r = 0; r < stretches.size(); ++r)
-        also(check_.Contains(addresses[r], stretches[r].elements * element_bytes_, AccessAlignLog2(instruction_)));
+    if (span_holds != nullptr || is_proved) return holds;
+    for (unsigned r = 0; r < stretches.size(); ++r) {
+      const uint64_t stretch_bytes = stretches[r].elements * element_bytes_;
+      holds = Both(holds, check_.Contains(addresses[r], stretch_bytes, AccessAlignLog2(instruction_)));
     }
     return holds;
   }
