@@ -18,7 +18,7 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 9;
+inline constexpr uint32_t kAbiVersion = 10;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
@@ -159,6 +159,7 @@ enum KernelFlags : uint32_t {
   kUsesPrint = 1u << 1,
   kUsesHeap = 1u << 2,
   kCooperative = 1u << 3,  // uses the grid barrier
+  kEndsLanes = 1u << 4,  // writes WarpState::lanes
 };
 
 struct SourceLocation {  // for fault reports: the PTX line, and with -lineinfo the source line

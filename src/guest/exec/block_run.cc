@@ -155,8 +155,9 @@ void BlockRun::PrepareNextAsMember(uint64_t block) {
 }
 
 void BlockRun::SetLanes() {
-  const uint32_t threads = launch_->threads(), warps = launch_->warps();
-  for (uint32_t w = 0; w < warps; ++w) warps_[w].lanes = FirstBits(threads - w * kWarpSize);
+  const uint32_t last = launch_->warps() - 1;
+  for (uint32_t w = 0; w < last; ++w) warps_[w].lanes = ~0u;
+  warps_[last].lanes = FirstBits(launch_->threads() - last * kWarpSize);
 }
 
 void BlockRun::Rewind() {
@@ -266,9 +267,10 @@ TUTTI_NO_SANITIZE bool BlockRun::GoOn() {
     ++index_;
     return true;
   }
-  if ((launch_->descriptor->flags & kYields) != 0) return false;
+  const uint32_t flags = launch_->descriptor->flags;
+  if ((flags & kYields) != 0) return false;
   MoveTo(index_ + 1);
-  SetLanes();
+  if ((flags & kEndsLanes) != 0) SetLanes();
   last_errors_.Clear();
   return true;
 }

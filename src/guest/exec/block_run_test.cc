@@ -101,6 +101,27 @@ TEST_F(BlockRunTest, AThreadThatIsAskedToStopBeginsNoFurtherIndex) {
   EXPECT_EQ(calls.seen, (std::vector<uint64_t>{0, 1}));
 }
 
+std::vector<uint32_t> g_lanes;  // of each warp, as it began
+
+void EndLanes(WarpState* warps, uint32_t count) {
+  for (uint32_t w = 0; w < count; ++w) {
+    g_lanes.push_back(warps[w].lanes);
+    warps[w].lanes = 0;
+  }
+}
+
+TEST_F(BlockRunTest, ABlockThatFollowsAnotherHasAllItsLanes) {
+  const KernelDescriptor kernel{.run = &EndLanes, .flags = kEndsLanes};
+  const KernelLaunch launch{.descriptor = &kernel, .grid = {3, 1, 1}, .block = {40, 1, 1}};
+  g_lanes.clear();
+  g_lanes.reserve(8);
+  ASSERT_TRUE(run_.Prepare(launch, 0, 0));
+  run_.GoOnTo(3);
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
+  EXPECT_EQ(run_.index(), 2u);
+  EXPECT_EQ(g_lanes, (std::vector<uint32_t>{~0u, 0xff, ~0u, 0xff, ~0u, 0xff}));
+}
+
 // The floating-point control state, without the status flags.
 struct Control {
   uint32_t mxcsr = _mm_getcsr() & ~0x3fu;

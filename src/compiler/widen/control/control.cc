@@ -5,6 +5,7 @@
 #include "compiler/widen/control/calls.h"
 #include "compiler/widen/emit/function_emitter.h"
 #include "compiler/widen/warp/services.h"
+#include "guest/cpu/kernel_abi.h"
 #include "guest/fault_kind.h"
 
 namespace tutti::compiler {
@@ -69,6 +70,7 @@ void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
     }
   }
   if (tells_exits_ && llvm::isa<llvm::ReturnInst>(schedule_.block(to)->getTerminator()) && pending_[to] != nullptr) {
+    module_.flags |= guest::kEndsLanes;
     llvm::Value* address = abi_.LanesAddress(builder_);
     llvm::Value* rest =
         builder_.CreateAnd(builder_.CreateLoad(builder_.getInt32Ty(), address), builder_.CreateNot(Bits(lanes)));

@@ -280,6 +280,19 @@ stay:
   }
 }
 
+TEST(Control, AKernelSaysWhetherItEndsLanes) {
+  const auto flags = [](const std::string& body) {
+    auto kernel = BuildWarps(KernelText(body), {.block = {64, 1, 1}});
+    EXPECT_TRUE(kernel) << kernel.error().text;
+    return kernel ? kernel->descriptor().flags & guest::kEndsLanes : 0;
+  };
+  const std::string leave = "  %gone = icmp ult i32 %tx, %n\n  br i1 %gone, label %leave, label %stay\nleave:\n";
+  EXPECT_EQ(flags("  ret void\n"), 0u);
+  EXPECT_EQ(flags(leave + "  ret void\nstay:\n  ret void\n"), 0u) << "nobody asks who is there";
+  EXPECT_EQ(flags(leave + "  ret void\nstay:\n  call void @tutti.barrier(i32 0, i32 0, i1 true)\n  ret void\n"),
+            guest::kEndsLanes);
+}
+
 TEST(Control, WhatCannotBeWidenedIsNamed) {
   const std::string ir = KernelText("  call void @tutti.nonsense()\n  ret void\n") + "declare void @tutti.nonsense()\n";
   const auto text = WidenText(ir, {.block = {32, 1, 1}});

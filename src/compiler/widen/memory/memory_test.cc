@@ -1,6 +1,7 @@
 // The form of memory accesses, and that they touch what their threads touch and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
@@ -370,6 +371,22 @@ done:
             GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(0u));
   EXPECT_FALSE(result.fault);
   for (uint32_t i = 1; i < 64; ++i) EXPECT_EQ(to[i], 99 + i);
+}
+
+TEST(Memory, IndicesThatWrapInATableOf4GiBAreBothItsFirstAndItsLast) {
+  constexpr uint64_t kBytes = (uint64_t{1} << 32) + 4096;
+  void* const mapped =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const table = static_cast<uint8_t*>(mapped);
+  const std::string ir = KernelText("  %i = add i32 %n, %tx\n" + Address("to", "%p0", "%i", 0) +
+                                    "  %v = trunc i32 %tx to i8\n  store i8 %v, ptr addrspace(1) %to\n  ret void\n");
+  GridLaunch launch{.block = {64, 1, 1}};
+  launch.Param(table).Param(uint64_t{0}).Param(uint64_t{0}).Param(~0u - 9);
+  EXPECT_FALSE(RunOn(ir, {.block = {64, 1, 1}}, launch).fault);
+  for (uint64_t t = 0; t < 64; ++t) EXPECT_EQ(table[(~0u - 9 + t) & ~0u], t);
+  EXPECT_EQ(table[uint64_t{1} << 32], 0);
+  munmap(mapped, kBytes);
 }
 
 // Window: exactly `memory`.

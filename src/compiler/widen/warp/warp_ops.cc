@@ -8,6 +8,7 @@
 #include "compiler/widen/warp/services.h"
 #include "compiler/widen/warp/shuffle.h"
 #include "compiler/widen/warp/special_registers.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 namespace {
@@ -46,6 +47,7 @@ class WarpOperation {
         emitter_.Define(call_, {builder_.CreateLoad(builder_.getInt1Ty(), emitter_.IsApart())});
         return true;
       case Intrinsic::kEndLane:
+        emitter_.module().flags |= guest::kEndsLanes;
         builder_.CreateStore(builder_.CreateAnd(Alive(), builder_.CreateNot(emitter_.mask_bits())),
                              emitter_.abi().LanesAddress(builder_));
         return true;
