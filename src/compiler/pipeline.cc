@@ -48,6 +48,7 @@ Result<std::vector<uint8_t>> Finish(llvm::Module& module, const std::string& ker
   widen.check_addresses = options.check_addresses;
   widen.lane_after_lane = options.lane_after_lane;
   widen.turns_end = options.turns_end;
+  widen.apart_copies = options.apart_copies;
   TUTTI_TRY(Widen(module, widen));
   TUTTI_TRY(VerifyModule(module, "widening"));
   if (options.until == Stage::kWideIr) return Text(module);

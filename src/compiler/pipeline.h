@@ -31,7 +31,8 @@ struct CompileOptions {
   // check addresses against the client's window; off for the bench `fence` alone
   bool check_addresses = true;
   bool lane_after_lane = false;  // each loop that may run so does (WidenOptions); for tests
-  bool turns_end = false;  // at barriers (WidenOptions); for tests
+  bool turns_end = true;  // at barriers (WidenOptions); off for tests
+  bool apart_copies = true;  // for lanes that meet apart (WidenOptions); off for tests
   HostTarget target;
   Stage until = Stage::kSharedObject;
 };

@@ -77,6 +77,10 @@ class Fuzzer {
         if (!CanRun(judge) || programs_ % every != 0) continue;
         Run got = runner_.Execute(program, judge);
         if (got.error.find("cannot be fenced") != std::string::npos) continue;
+        if (got.error.starts_with(kTooLarge)) {
+          ++too_large_;
+          continue;
+        }
         if (!got.error.empty()) {
           if (!Refuse(program, judge, got.error)) return;
           again = true;
@@ -101,6 +105,7 @@ class Fuzzer {
     fmt::print("{} programs of {} statements, {} differences\n", programs_, statements_, differences_.size());
     for (size_t judge = 0; judge < kJudges; ++judge)
       fmt::print("{}: {:.1f} s\n", NameOf(static_cast<Judge>(judge)), runner_.seconds(static_cast<Judge>(judge)));
+    if (too_large_ != 0) fmt::print("{}, fenced: {} programs\n", kTooLarge, too_large_);
     bool all_known = true;
     for (const auto& [form, why] : refused_) {
       const bool known = WhyNotMade(form) != nullptr;
@@ -160,6 +165,8 @@ class Fuzzer {
       if (error.substr(0, error.find('\n')).find("this instruction is not supported") != std::string::npos)
         form = form.substr(0, form.find('.'));
     } else {
+      // Which may take minutes.
+      fmt::print(stderr, "seed {}: {}: {}\n", program.seed, NameOf(judge), error.substr(0, error.find('\n')));
       Program smallest = program;
       Shrink(smallest, [&] { return runner_.Execute(smallest, judge).error.substr(0, 5) == kind; });
       why = runner_.Execute(smallest, judge).error;
@@ -206,6 +213,7 @@ class Fuzzer {
   const Arguments& arguments_;
   Runner runner_;
   uint64_t programs_ = 0, statements_ = 0;  // that all judges have run
+  uint64_t too_large_ = 0;  // programs with a copy, when fenced
   std::map<std::string, std::string> refused_;
   std::map<std::string, uint64_t> differences_;
   std::set<Opcode> reached_;

@@ -75,7 +75,7 @@ class Maker {
   Statement LookBack();
   Statement WaitForALock();
   Statement WaitInRounds();
-  Statement Waiting(const char* form, const std::string& waits, const std::string& end);
+  Statement Waiting(const char* form, const std::string& waits, const std::string& end, bool from_last = false);
   Statement If(bool uniform, uint32_t depth);
   Statement Loop(bool uniform, uint32_t depth);
   Statement Switch(uint32_t depth);

@@ -19,12 +19,14 @@ Statement Maker::Waits(uint32_t depth) {
 
 namespace {
 
-// Each thread's own word of shared memory is zero, `goes` is of those that go around, thread 0 among them.
+// Each thread's own word of shared memory is zero, `goes` is of those that go around, the thread $3 among them.
 constexpr const char* kBegin =
     "{\n.reg .b32 base, own, seen, value, next, word, members; .reg .pred goes, again;\nbar.sync 0;\nmov.u32 base, "
     "shared_bytes;\nshl.b32 own, %t0, 2;\nadd.u32 own, own, base;\nst.shared.b32 [own], 0;\nst.shared.b32 [base+1024], "
     "0;\nst.shared.b32 [base+1028], 0;\nmov.b32 value, $0;\nmov.b32 seen, 0;\nbar.sync 0;\nsetp.lt.s32 goes, $1, "
-    "$2;\nsetp.eq.or.u32 goes, %t0, 0, goes;\nnot.pred again, goes;\nvote.sync.ballot.b32 members, again, -1;\n";
+    "$2;\nmov.u32 next, $3;\nsetp.eq.or.u32 goes, %t0, next, goes;\nnot.pred again, goes;\nvote.sync.ballot.b32 "
+    "members, again, -1;\n";
+constexpr const char *kFirst = "0", *kLast = "%ntid.x;\nsub.u32 next, next, 1";
 
 // Operations of those that waited, who are not all of their warp.
 constexpr const char* kAmongWaiting[] = {"", "", "bar.warp.sync members;\n",
@@ -49,10 +51,10 @@ std::string GoAround(bool before, const std::string& text, const std::string& en
 }  // namespace
 
 // Behind `waits`: the barrier at `end`, and what all find there.
-Statement Maker::Waiting(const char* form, const std::string& waits, const std::string& end) {
+Statement Maker::Waiting(const char* form, const std::string& waits, const std::string& end, bool from_last) {
   Statement statement{.form = form};
   const std::string at = Out(statement), other = Out(statement);
-  statement.text = Fill(kBegin, {X(), X(), X()}) + waits;
+  statement.text = Fill(kBegin, {X(), X(), X(), from_last ? kLast : kFirst}) + waits;
   statement.between = end + ":\n" + random_.From(kTogether) + random_.From(kBarriers);
   statement.end = Fill(
       "xor.b32 next, %t0, $0;\nshl.b32 next, next, 2;\nadd.u32 next, next, base;\nld.shared.b32 seen, "
@@ -62,18 +64,19 @@ Statement Maker::Waiting(const char* form, const std::string& waits, const std::
   return statement;
 }
 
-// Each thread waits for the one before.
+// Each thread waits for the one before, or for the one behind.
 Statement Maker::WaitInARow() {
+  const bool from_last = random_.OneIn(2);
   const std::string again = Label(), end = Label();
   return Waiting(
       "wait in a row",
       GoAround(random_.OneIn(2), "or.b32 value, value, 1;\nst.volatile.shared.b32 [own], value;\n", end,
-               Fill("$0:\nld.volatile.shared.b32 seen, [own+-4];\nsetp.eq.u32 again, seen, 0;\n@again bra "
+               Fill("$0:\nld.volatile.shared.b32 seen, [own+$1];\nsetp.eq.u32 again, seen, 0;\n@again bra "
                     "$0;\nmad.lo.u32 value, seen, 3, value;\nor.b32 value, value, 1;\nst.volatile.shared.b32 [own], "
                     "value;\n",
-                    {again}) +
+                    {again, from_last ? "4" : "-4"}) +
                    random_.From(kAmongWaiting)),
-      end);
+      end, from_last);
 }
 
 // Each thread adds up what those before it have, back to one that has the sum of all before it: odd words are sums, of

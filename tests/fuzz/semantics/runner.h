@@ -20,6 +20,9 @@ struct Extent {
   uint32_t blocks = kBlocks, threads = kThreads;
 };
 
+// Begins what is said of fenced programs that the compiler cannot judge: divergence.md says which.
+inline constexpr const char* kTooLarge = "too large for a copy for lanes that meet apart";
+
 struct Run {
   std::string error;             // not empty: it could not be compiled or run, and why
   std::vector<uint8_t> output;   // of all blocks

@@ -16,8 +16,10 @@ struct WidenOptions {
   bool whole_pieces = true;
   // each loop that may run lane after lane does, whatever it costs (lanes/lane_regions.h); for tests
   bool lane_after_lane = false;
-  // turns end at barriers where they may (divergence/turn_regions.h); for tests, until it is proven
-  bool turns_end = false;
+  // turns end at barriers where they may (divergence/turn_regions.h); off for tests
+  bool turns_end = true;
+  // functions get copies for lanes that meet apart, if they are not too large (divergence/separation.cc); off for tests
+  bool apart_copies = true;
 };
 
 }  // namespace tutti::compiler

@@ -47,6 +47,7 @@ Separation Needed(llvm::Function& scalar, const ModuleState& state) {
 
 // The sites at which diverged lanes may have to meet. Empty also if they could not be copied.
 Partings PartingsOf(llvm::Function& scalar, const ModuleState& state, bool takes_turns) {
+  if (!state.options.apart_copies) return {};
   const size_t meetings = CountMeetings(scalar);
   if (meetings == 0 || meetings > kMostMeetings || scalar.getInstructionCount() > kMostCopied) return {};
   if (takes_turns) return FindPartingsOfTurns(scalar);
@@ -123,13 +124,13 @@ bool EndsSuffice(llvm::Function& scalar, const ModuleState& state) {
   const llvm::LoopInfo loops(dominators);
   Schedule schedule(scalar, loops);
   const ShapeAnalysis shapes(scalar, state.block, state.frame_bytes, schedule);
-  return AllLanesTakeTurns(loops, schedule);
+  return AllLanesTakeTurns(loops, schedule, state.block);
 }
 
 // Turns that end where they may. Otherwise the function is as it was.
 Status TakeTurnsThatEnd(llvm::Function& scalar, const ModuleState& state, bool& done) {
   for (const bool in_memory : {false, true}) {
-    const auto regions = FindTurnRegions(scalar);
+    const auto regions = FindTurnRegions(scalar, state.block);
     if (regions.empty()) return {};
     Before before(scalar);
     TUTTI_TRY(TakeTurnsIn(scalar, regions, in_memory));

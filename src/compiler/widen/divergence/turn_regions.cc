@@ -26,13 +26,15 @@ bool IsConstant(const llvm::Value* value, uint64_t number) {
   return constant != nullptr && constant->getZExtValue() == number;
 }
 
-// A barrier at which every thread of the block waits for every other.
-bool IsBarrierOfAll(const Instruction& instruction) {
+// A barrier at which every thread of the block waits for every other, counted or not.
+bool IsBarrierOfAll(const Instruction& instruction, const BlockShape& shape) {
   const auto* call = llvm::dyn_cast<CallInst>(&instruction);
   if (call == nullptr) return false;
   const Intrinsic kind = ClassifyCall(*call).kind;
   if (kind != Intrinsic::kBarrier && kind != Intrinsic::kBarrierReduce) return false;
-  if (!llvm::isa<llvm::ConstantInt>(call->getArgOperand(0)) || !IsConstant(call->getArgOperand(1), 0)) return false;
+  if (!llvm::isa<llvm::ConstantInt>(call->getArgOperand(0))) return false;
+  const llvm::Value* threads = call->getArgOperand(1);
+  if (!IsConstant(threads, 0) && !(shape.is_known() && IsConstant(threads, shape.threads()))) return false;
   return kind == Intrinsic::kBarrierReduce || IsConstant(call->getArgOperand(2), 1);
 }
 
@@ -43,13 +45,14 @@ bool IsOnlyReturn(const BasicBlock& block) { return llvm::isa<llvm::ReturnInst>(
 
 class RegionFinder {
  public:
-  explicit RegionFinder(llvm::Function& function) {
+  RegionFinder(llvm::Function& function, const BlockShape& shape) {
     for (BasicBlock* header : SpinLoopHeaders(function)) {
       regions_.emplace_back();
       regions_.back().region.waiting.insert(header);
     }
     for (BasicBlock& block : function) {
-      const auto barrier = llvm::find_if(block, IsBarrierOfAll);
+      const auto barrier =
+          llvm::find_if(block, [&](const Instruction& instruction) { return IsBarrierOfAll(instruction, shape); });
       if (barrier != block.end()) ends_.push_back(llvm::cast<CallInst>(&*barrier));
     }
   }
@@ -155,9 +158,11 @@ bool MayMeet(const BasicBlock& block) {
 
 }  // namespace
 
-std::vector<TurnRegion> FindTurnRegions(llvm::Function& function) { return RegionFinder(function).Find(); }
+std::vector<TurnRegion> FindTurnRegions(llvm::Function& function, const BlockShape& shape) {
+  return RegionFinder(function, shape).Find();
+}
 
-bool AllLanesTakeTurns(const llvm::LoopInfo& loops, const Schedule& schedule) {
+bool AllLanesTakeTurns(const llvm::LoopInfo& loops, const Schedule& schedule, const BlockShape& shape) {
   llvm::SmallSetVector<const llvm::Loop*, 4> turns;
   for (unsigned i = 0; i < schedule.size(); ++i) {
     if (!llvm::any_of(*schedule.block(i), IsOfTurns)) continue;
@@ -176,7 +181,7 @@ bool AllLanesTakeTurns(const llvm::LoopInfo& loops, const Schedule& schedule) {
       const BasicBlock* block = schedule.block(other);
       if (IsReturn(*block)) continue;
       if (loop == nullptr) return false;
-      if (!loop->contains(block) && !IsBarrierOfAll(*block->getFirstNonPHIOrDbg())) return false;
+      if (!loop->contains(block) && !IsBarrierOfAll(*block->getFirstNonPHIOrDbg(), shape)) return false;
     }
   }
   return true;

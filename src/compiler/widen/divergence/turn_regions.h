@@ -14,6 +14,7 @@
 
 #include <vector>
 
+#include "compiler/widen/analysis/block_shape.h"
 #include "compiler/widen/analysis/schedule.h"
 
 namespace tutti::compiler {
@@ -25,11 +26,11 @@ struct TurnRegion {
 
 // Regions that have no block in common, and of which none leads into itself again through its end. Empty if none of
 // them ends before the function does.
-std::vector<TurnRegion> FindTurnRegions(llvm::Function& function);
+std::vector<TurnRegion> FindTurnRegions(llvm::Function& function, const BlockShape& shape);
 
 // Whether turns that end suffice for a function that was rewritten for its regions: while lanes take turns, those
 // elsewhere have ended or stand at the barrier that ends the region; and outside of regions, all lanes that have not
 // ended come together to each operation at which lanes meet, as they would if they took turns there.
-bool AllLanesTakeTurns(const llvm::LoopInfo& loops, const Schedule& schedule);
+bool AllLanesTakeTurns(const llvm::LoopInfo& loops, const Schedule& schedule, const BlockShape& shape);
 
 }  // namespace tutti::compiler

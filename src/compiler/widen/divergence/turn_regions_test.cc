@@ -13,7 +13,7 @@ namespace tutti::compiler {
 namespace {
 
 // Each region as the headers of its loops and the block of its end: "wait>all".
-std::string RegionsOf(const std::string& body) {
+std::string RegionsOf(const std::string& body, const BlockShape& shape = BlockShape({96, 1, 1})) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;
   const auto module = llvm::parseAssemblyString(
@@ -24,7 +24,7 @@ std::string RegionsOf(const std::string& body) {
       diagnostic, context);
   if (module == nullptr) return diagnostic.getMessage().str();
   std::string text;
-  for (const TurnRegion& region : FindTurnRegions(*module->getFunction("tutti.kernel"))) {
+  for (const TurnRegion& region : FindTurnRegions(*module->getFunction("tutti.kernel"), shape)) {
     text += text.empty() ? "" : " ";
     for (const llvm::BasicBlock* header : region.waiting) text += header->getName().str() + ">";
     text += region.end != nullptr ? region.end->getParent()->getName().str() : "";
@@ -70,6 +70,18 @@ all:
   ret void
 )"),
             "");
+}
+
+TEST(TurnRegions, EndAtABarrierThatCountsAllThreadsOfTheBlock) {
+  const std::string body = "  br label %wait\n" + Wait("wait", "all") + R"(
+all:
+  call void @tutti.barrier(i32 0, i32 256, i1 true)
+  store i32 1, ptr %word
+  ret void
+)";
+  EXPECT_EQ(RegionsOf(body, BlockShape({32, 4, 2})), "wait>all");
+  EXPECT_EQ(RegionsOf(body, BlockShape({512, 1, 1})), "");
+  EXPECT_EQ(RegionsOf(body, BlockShape({0, 0, 0})), "");
 }
 
 // The barrier is behind the loop in one round and in front of it in the next one.
