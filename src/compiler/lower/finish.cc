@@ -1,9 +1,7 @@
 #include "compiler/lower/finish.h"
 
 #include <llvm/Analysis/Utils/Local.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DebugInfo.h>
-#include <llvm/IR/PatternMatch.h>
 
 #include <unordered_map>
 
@@ -24,27 +22,6 @@ llvm::PreservedAnalyses IntegerAddressesPass::run(llvm::Function& function, llvm
     llvm::Value* offset = llvm::emitGEPOffset(&ir, layout, gep, /*NoAssumptions=*/true);
     gep->replaceAllUsesWith(ir.CreateIntToPtr(ir.CreateAdd(address, offset), gep->getType()));
     gep->eraseFromParent();
-    changed = true;
-  }
-  return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
-}
-
-llvm::PreservedAnalyses NarrowAddressesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-  bool changed = false;
-  const llvm::DataLayout& layout = function.getParent()->getDataLayout();
-  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
-    using namespace llvm::PatternMatch;
-    llvm::Value* wide = nullptr;
-    const llvm::APInt* mask = nullptr;
-    if (!match(&instruction, m_And(m_Value(wide), m_APInt(mask))) || mask->getBitWidth() != 64) continue;
-    // Bits that are zero anyway may be missing from the mask.
-    const llvm::APInt low = llvm::APInt::getLowBitsSet(64, mask->countr_zero());
-    if ((*mask | low) != 0xffffffff || !llvm::MaskedValueIsZero(wide, low, layout)) continue;
-    if (llvm::none_of(instruction.users(), [](llvm::User* user) { return llvm::isa<llvm::IntToPtrInst>(user); }))
-      continue;
-    llvm::IRBuilder<> ir(&instruction);
-    instruction.replaceAllUsesWith(ir.CreateZExt(ir.CreateTrunc(wide, ir.getInt32Ty()), ir.getInt64Ty()));
-    instruction.eraseFromParent();
     changed = true;
   }
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();

@@ -11,12 +11,6 @@ struct IntegerAddressesPass : llvm::PassInfoMixin<IntegerAddressesPass> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
-// An address of 32 bits that was computed with 64 is cut by an AND, as InstCombine writes it. Makes it zext(trunc(x))
-// again, which is how widening knows that neighbours stay neighbours (widen/analysis/shape.h).
-struct NarrowAddressesPass : llvm::PassInfoMixin<NarrowAddressesPass> {
-  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
-};
-
 // Replaces undef and poison operands by zero. An undefined value may differ from use to use, so an address could pass
 // the check of its range with one value and be accessed with another.
 struct SettleUndefinedPass : llvm::PassInfoMixin<SettleUndefinedPass> {

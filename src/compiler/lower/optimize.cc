@@ -22,6 +22,7 @@
 #include "compiler/lower/first_zeroes.h"
 #include "compiler/lower/local_pointers.h"
 #include "compiler/lower/moving_pointers.h"
+#include "compiler/passes/narrow_addresses.h"
 #include "compiler/passes/pass_managers.h"
 
 namespace tutti::compiler::lowering {

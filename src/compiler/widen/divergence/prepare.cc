@@ -22,6 +22,7 @@
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
 #include "compiler/contract/intrinsics.h"
+#include "compiler/passes/narrow_addresses.h"
 #include "compiler/passes/pass_managers.h"
 #include "compiler/widen/analysis/intrinsics.h"
 #include "compiler/widen/divergence/exits.h"
@@ -186,6 +187,7 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   if (fixed) {
     passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+    passes.addPass(NarrowAddressesPass());
     passes.addPass(llvm::EarlyCSEPass());
     passes.addPass(llvm::SimplifyCFGPass());
   }

@@ -49,6 +49,42 @@ TEST(Memory, ConsecutiveElementsAreOneVector) {
   EXPECT_THAT(text, Not(HasSubstr("gather")));
 }
 
+// for (j = 0; j < n; ++j) sum += p0[(uint32_t)(i + j)] + p0[(uint32_t)(i + j + 1)], with 64-bit sums that are cut: as LLVM
+// makes PTX of it.
+TEST(Memory, NeighboursByAnIndexThatIsCutStayNeighbours) {
+  const std::string ir = KernelText(R"(
+  br label %begin
+begin:
+  %i = zext i32 %tx to i64
+  br label %loop
+loop:
+  %j = phi i64 [ 0, %begin ], [ %next, %loop ]
+  %sum = phi float [ 0.0, %begin ], [ %more, %loop ]
+  %k = add i64 %j, %i
+  %first4 = shl i64 %k, 2
+  %first = and i64 %first4, 17179869180
+  %fa = add i64 %p0, %first
+  %fp = inttoptr i64 %fa to ptr addrspace(1)
+  %f = load float, ptr addrspace(1) %fp
+  %k1 = add i64 %k, 1
+  %second = and i64 %k1, 4294967295
+  %second4 = shl i64 %second, 2
+  %sa = add i64 %p0, %second4
+  %sp = inttoptr i64 %sa to ptr addrspace(1)
+  %s = load float, ptr addrspace(1) %sp
+  %both = fadd float %f, %s
+  %more = fadd float %sum, %both
+  %next = add i64 %j, 1
+  %cut = trunc i64 %next to i32
+  %last = icmp eq i32 %cut, %n
+  br i1 %last, label %done, label %loop
+done:
+)" + Address("to", "%p1", "%tx", 2) + "  store float %more, ptr addrspace(1) %to\n  ret void\n");
+  const std::string text = Wide(ir, {.block = {256, 1, 1}});
+  EXPECT_THAT(text, HasSubstr("load <32 x float>"));
+  EXPECT_THAT(text, Not(HasSubstr("gather")));
+}
+
 TEST(Memory, RowsOfATileArePieces) {
   // p1[ty * n + tx] = p0[ty * n + tx] with 64-bit indices.
   const std::string ir = KernelText(R"(
