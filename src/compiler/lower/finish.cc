@@ -1,6 +1,7 @@
 #include "compiler/lower/finish.h"
 
 #include <llvm/Analysis/Utils/Local.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DebugInfo.h>
 
 #include <unordered_map>

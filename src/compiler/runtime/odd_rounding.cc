@@ -44,8 +44,8 @@ TUTTI_INLINE Eight FmaToOdd(Eight a, Eight b, Eight c) {
   const Eight product = a * b, sum = product + c;
   const Eight error = (c - (sum - product)) + (product - (sum - c));
   const EightBits inexact = (error < 0) | (error > 0);  // a NaN is no error
-  return __builtin_bit_cast(
-      Eight, ToOdd(__builtin_bit_cast(EightBits, sum), inexact, __builtin_bit_cast(EightBits, error)));
+  return __builtin_bit_cast(Eight,
+                            ToOdd(__builtin_bit_cast(EightBits, sum), inexact, __builtin_bit_cast(EightBits, error)));
 }
 
 TUTTI_INLINED F32 tutti_v_fma_odd_f16(F32 a, F32 b, F32 c) {

@@ -49,8 +49,8 @@ TEST(Memory, ConsecutiveElementsAreOneVector) {
   EXPECT_THAT(text, Not(HasSubstr("gather")));
 }
 
-// for (j = 0; j < n; ++j) sum += p0[(uint32_t)(i + j)] + p0[(uint32_t)(i + j + 1)], with 64-bit sums that are cut: as LLVM
-// makes PTX of it.
+// for (j = 0; j < n; ++j) sum += p0[(uint32_t)(i + j)] + p0[(uint32_t)(i + j + 1)], with 64-bit sums that are cut: as
+// LLVM makes PTX of it.
 TEST(Memory, NeighboursByAnIndexThatIsCutStayNeighbours) {
   const std::string ir = KernelText(R"(
   br label %begin
@@ -79,7 +79,8 @@ loop:
   %last = icmp eq i32 %cut, %n
   br i1 %last, label %done, label %loop
 done:
-)" + Address("to", "%p1", "%tx", 2) + "  store float %more, ptr addrspace(1) %to\n  ret void\n");
+)" + Address("to", "%p1", "%tx", 2) +
+                                    "  store float %more, ptr addrspace(1) %to\n  ret void\n");
   const std::string text = Wide(ir, {.block = {256, 1, 1}});
   EXPECT_THAT(text, HasSubstr("load <32 x float>"));
   EXPECT_THAT(text, Not(HasSubstr("gather")));
