@@ -426,6 +426,39 @@ TEST(Memory, IndicesThatWrapInATableOf4GiBAreBothItsFirstAndItsLast) {
   munmap(mapped, kBytes);
 }
 
+TEST(Memory, AnIndexThatIsCutAndWrapsIsFollowed) {
+  // p1[t] = p0[t - 16] + p0[t - 15] for t >= 16, by (t + n) mod 2^32 with n = 2^32 - 16: it wraps in mid-warp.
+  const std::string ir = KernelText(
+      R"(
+  %some = icmp uge i32 %tx, 16
+  br i1 %some, label %copy, label %done
+copy:
+  %t = zext i32 %tx to i64
+  %far = zext i32 %n to i64
+  %k = add i64 %t, %far
+  %first = and i64 %k, 4294967295
+  %first4 = shl i64 %first, 2
+  %fa = add i64 %p0, %first4
+  %fp = inttoptr i64 %fa to ptr addrspace(1)
+  %f = load i32, ptr addrspace(1) %fp
+  %k1 = add i64 %k, 1
+  %second = and i64 %k1, 4294967295
+  %second4 = shl i64 %second, 2
+  %sa = add i64 %p0, %second4
+  %sp = inttoptr i64 %sa to ptr addrspace(1)
+  %s = load i32, ptr addrspace(1) %sp
+  %v = add i32 %f, %s
+)" + Address("to", "%p1", "%tx", 2) +
+      "  store i32 %v, ptr addrspace(1) %to\n  br label %done\ndone:\n  ret void\n");
+  std::vector<uint32_t> from(64), to(64);
+  std::iota(from.begin(), from.end(), 100);
+  const GridResult result =
+      RunOn(ir, {.block = {64, 1, 1}},
+            GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(~15u));
+  EXPECT_FALSE(result.fault);
+  for (uint32_t t = 16; t < 64; ++t) EXPECT_EQ(to[t], 2 * (100 + t - 16) + 1);
+}
+
 // Window: exactly `memory`.
 GridLaunch Windowed(std::vector<uint32_t>& memory, uint64_t p1, uint32_t n) {
   GridLaunch launch{.block = {64, 1, 1}};
