@@ -24,6 +24,12 @@ std::string Address(const std::string& name, const std::string& base, const std:
          " = inttoptr i64 %" + name + "a to ptr addrspace(1)\n";
 }
 
+// By a 64-bit index that is cut to 32 bits, as LLVM makes PTX of p[(uint32_t)(i + j)].
+std::string CutAddress(const std::string& name, const std::string& index) {
+  return "  %" + name + "i = and i64 " + index + ", 4294967295\n  %" + name + "b = shl i64 %" + name + "i, 2\n  %" +
+         name + "a = add i64 %p0, %" + name + "b\n  %" + name + " = inttoptr i64 %" + name + "a to ptr addrspace(1)\n";
+}
+
 const std::string kCopy = KernelText(Address("from", "%p0", "%tx", 2) + Address("to", "%p1", "%tx", 2) + R"(
   %v = load float, ptr addrspace(1) %from
   store float %v, ptr addrspace(1) %to
@@ -49,9 +55,8 @@ TEST(Memory, ConsecutiveElementsAreOneVector) {
   EXPECT_THAT(text, Not(HasSubstr("gather")));
 }
 
-// for (j = 0; j < n; ++j) sum += p0[(uint32_t)(i + j)] + p0[(uint32_t)(i + j + 1)], with 64-bit sums that are cut: as
-// LLVM makes PTX of it.
 TEST(Memory, NeighboursByAnIndexThatIsCutStayNeighbours) {
+  // for (j = 0; j < n; ++j) v = p0[(uint32_t)(i + j)] + p0[(uint32_t)(i + j + 1)]
   const std::string ir = KernelText(R"(
   br label %begin
 begin:
@@ -59,22 +64,14 @@ begin:
   br label %loop
 loop:
   %j = phi i64 [ 0, %begin ], [ %next, %loop ]
-  %sum = phi float [ 0.0, %begin ], [ %more, %loop ]
   %k = add i64 %j, %i
-  %first4 = shl i64 %k, 2
-  %first = and i64 %first4, 17179869180
-  %fa = add i64 %p0, %first
-  %fp = inttoptr i64 %fa to ptr addrspace(1)
-  %f = load float, ptr addrspace(1) %fp
-  %k1 = add i64 %k, 1
-  %second = and i64 %k1, 4294967295
-  %second4 = shl i64 %second, 2
-  %sa = add i64 %p0, %second4
-  %sp = inttoptr i64 %sa to ptr addrspace(1)
-  %s = load float, ptr addrspace(1) %sp
-  %both = fadd float %f, %s
-  %more = fadd float %sum, %both
   %next = add i64 %j, 1
+  %k1 = add i64 %k, 1
+)" + CutAddress("f", "%k") + CutAddress("s", "%k1") +
+                                    R"(
+  %first = load float, ptr addrspace(1) %f
+  %second = load float, ptr addrspace(1) %s
+  %more = fadd float %first, %second
   %cut = trunc i64 %next to i32
   %last = icmp eq i32 %cut, %n
   br i1 %last, label %done, label %loop
@@ -428,28 +425,24 @@ TEST(Memory, IndicesThatWrapInATableOf4GiBAreBothItsFirstAndItsLast) {
 
 TEST(Memory, AnIndexThatIsCutAndWrapsIsFollowed) {
   // p1[t] = p0[t - 16] + p0[t - 15] for t >= 16, by (t + n) mod 2^32 with n = 2^32 - 16: it wraps in mid-warp.
-  const std::string ir = KernelText(
-      R"(
+  const std::string ir = KernelText(R"(
   %some = icmp uge i32 %tx, 16
   br i1 %some, label %copy, label %done
 copy:
   %t = zext i32 %tx to i64
   %far = zext i32 %n to i64
   %k = add i64 %t, %far
-  %first = and i64 %k, 4294967295
-  %first4 = shl i64 %first, 2
-  %fa = add i64 %p0, %first4
-  %fp = inttoptr i64 %fa to ptr addrspace(1)
-  %f = load i32, ptr addrspace(1) %fp
   %k1 = add i64 %k, 1
-  %second = and i64 %k1, 4294967295
-  %second4 = shl i64 %second, 2
-  %sa = add i64 %p0, %second4
-  %sp = inttoptr i64 %sa to ptr addrspace(1)
-  %s = load i32, ptr addrspace(1) %sp
-  %v = add i32 %f, %s
-)" + Address("to", "%p1", "%tx", 2) +
-      "  store i32 %v, ptr addrspace(1) %to\n  br label %done\ndone:\n  ret void\n");
+)" + CutAddress("f", "%k") + CutAddress("s", "%k1") +
+                                    Address("to", "%p1", "%tx", 2) + R"(
+  %first = load i32, ptr addrspace(1) %f
+  %second = load i32, ptr addrspace(1) %s
+  %v = add i32 %first, %second
+  store i32 %v, ptr addrspace(1) %to
+  br label %done
+done:
+  ret void
+)");
   std::vector<uint32_t> from(64), to(64);
   std::iota(from.begin(), from.end(), 100);
   const GridResult result =
