@@ -1,13 +1,13 @@
 // The form of memory accesses, and that they touch what their threads touch and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
 #include <numeric>
 #include <sstream>
 
+#include "compiler/widen/testing/accesses.h"
 #include "compiler/widen/testing/test_kernel.h"
 
 namespace tutti::compiler {
@@ -17,69 +17,16 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// An address as `global` memory.
-std::string Address(const std::string& name, const std::string& base, const std::string& index, int shift) {
-  return "  %" + name + "w = zext i32 " + index + " to i64\n  %" + name + "b = shl i64 %" + name + "w, " +
-         std::to_string(shift) + "\n  %" + name + "a = add i64 " + base + ", %" + name + "b\n  %" + name +
-         " = inttoptr i64 %" + name + "a to ptr addrspace(1)\n";
-}
-
-// By a 64-bit index that is cut to 32 bits, as LLVM makes PTX of p[(uint32_t)(i + j)].
-std::string CutAddress(const std::string& name, const std::string& index) {
-  return "  %" + name + "i = and i64 " + index + ", 4294967295\n  %" + name + "b = shl i64 %" + name + "i, 2\n  %" +
-         name + "a = add i64 %p0, %" + name + "b\n  %" + name + " = inttoptr i64 %" + name + "a to ptr addrspace(1)\n";
-}
-
 const std::string kCopy = KernelText(Address("from", "%p0", "%tx", 2) + Address("to", "%p1", "%tx", 2) + R"(
   %v = load float, ptr addrspace(1) %from
   store float %v, ptr addrspace(1) %to
   ret void
 )");
 
-std::string Wide(const std::string& ir, TestTarget target) {
-  target.target = HostTarget::Named("x86-64-v4");
-  auto text = WidenText(ir, target);
-  return text ? *text : text.error().text;
-}
-
-GridResult RunOn(const std::string& ir, const TestTarget& target, GridLaunch launch) {
-  auto kernel = BuildWarps(ir, target);
-  EXPECT_TRUE(kernel) << kernel.error().text;
-  return kernel ? RunGrid(kernel->descriptor(), launch) : GridResult{};
-}
-
 TEST(Memory, ConsecutiveElementsAreOneVector) {
   const std::string text = Wide(kCopy, {.block = {256, 1, 1}, .check_addresses = false});
   EXPECT_THAT(text, HasSubstr("load <32 x float>"));
   EXPECT_THAT(text, HasSubstr("store <32 x float>"));
-  EXPECT_THAT(text, Not(HasSubstr("gather")));
-}
-
-TEST(Memory, NeighboursByAnIndexThatIsCutStayNeighbours) {
-  // for (j = 0; j < n; ++j) v = p0[(uint32_t)(i + j)] + p0[(uint32_t)(i + j + 1)]
-  const std::string ir = KernelText(R"(
-  br label %begin
-begin:
-  %i = zext i32 %tx to i64
-  br label %loop
-loop:
-  %j = phi i64 [ 0, %begin ], [ %next, %loop ]
-  %k = add i64 %j, %i
-  %next = add i64 %j, 1
-  %k1 = add i64 %k, 1
-)" + CutAddress("f", "%k") + CutAddress("s", "%k1") +
-                                    R"(
-  %first = load float, ptr addrspace(1) %f
-  %second = load float, ptr addrspace(1) %s
-  %more = fadd float %first, %second
-  %cut = trunc i64 %next to i32
-  %last = icmp eq i32 %cut, %n
-  br i1 %last, label %done, label %loop
-done:
-)" + Address("to", "%p1", "%tx", 2) +
-                                    "  store float %more, ptr addrspace(1) %to\n  ret void\n");
-  const std::string text = Wide(ir, {.block = {256, 1, 1}});
-  EXPECT_THAT(text, HasSubstr("load <32 x float>"));
   EXPECT_THAT(text, Not(HasSubstr("gather")));
 }
 
@@ -115,32 +62,6 @@ TEST(Memory, OneAddressIsOneScalarAccess) {
   EXPECT_THAT(Wide(ir, {.block = {32, 1, 1}, .check_addresses = false}), HasSubstr("load i32, ptr"));
 }
 
-// p1[19 * t + 7] = p0[19 * t + 7]: no thread of a block has an index of more than 32 bits.
-TEST(Memory, AnIndexThatCannotWrapIsExtendedAsItIs) {
-  const std::string ir =
-      KernelText("  %m = mul i32 %tx, 19\n  %i = add i32 %m, 7\n" + Address("from", "%p0", "%i", 2) +
-                 Address("to", "%p1", "%i", 2) +
-                 "  %v = load i32, ptr addrspace(1) %from\n  store i32 %v, ptr addrspace(1) %to\n  ret void\n");
-  EXPECT_THAT(Wide(ir, {.block = {256, 1, 1}}), Not(HasSubstr("zext <32 x i32>")));
-}
-
-// Where only some lanes go, an index of others may wrap, also of the lane that the rest are counted from. %n is -5.
-TEST(Memory, AnIndexThatWrapsInLanesThatStayAwayIsRightInTheOthers) {
-  const std::string ir = KernelText(
-      "  %inside = icmp ugt i32 %tx, 4\n  br i1 %inside, label %copy, label %done\ncopy:\n"
-      "  %d = add i32 %tx, %n\n  %i = mul i32 %d, 3\n" +
-      Address("from", "%p0", "%i", 2) + Address("to", "%p1", "%i", 2) +
-      "  %v = load i32, ptr addrspace(1) %from\n  store i32 %v, ptr addrspace(1) %to\n"
-      "  br label %done\ndone:\n  ret void\n");
-  std::vector<uint32_t> from(3 * 64), to(3 * 64);
-  std::iota(from.begin(), from.end(), 1u);
-  const auto result =
-      RunOn(ir, {.block = {64, 1, 1}},
-            GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(-5));
-  EXPECT_FALSE(result.fault);
-  for (uint32_t i = 0; i < to.size(); ++i) EXPECT_EQ(to[i], i % 3 == 0 && i < 3 * 59 ? i + 1 : 0u) << i;
-}
-
 // Counts p0[t] in shared memory for t < n, and p1[t] = how often there was p0[t].
 TEST(Memory, LanesCountInSharedMemoryWhetherAllOrSomeDo) {
   const std::string ir = KernelText(
@@ -165,25 +86,6 @@ TEST(Memory, LanesCountInSharedMemoryWhetherAllOrSomeDo) {
       for (uint32_t i = 0; i < 32; ++i)
         EXPECT_EQ(counts[i], std::count(keys.begin(), keys.begin() + n, keys[i])) << cpu << ", " << n << ", " << i;
     }
-  }
-}
-
-TEST(Memory, AVariableIndexIsAGatherBy32Bits) {
-  const std::string ir = KernelText(
-      Address("from", "%p0", "%tx", 2) + "  %i = load i32, ptr addrspace(1) %from\n" + Address("at", "%p1", "%i", 2) +
-      "  %v = load i32, ptr addrspace(1) %at\n  store i32 %v, ptr addrspace(1) %from\n  ret void\n");
-  std::vector<uint32_t> index(64), table(64);
-  for (uint32_t i = 0; i < 64; ++i) {
-    index[i] = i * 37 % 64;
-    table[i] = i * i;
-  }
-  for (const char* cpu : {"x86-64-v3", "x86-64-v4"}) {
-    if (HostTarget::Detect().level < HostTarget::Named(cpu).level) continue;
-    std::vector<uint32_t> values = index;
-    const TestTarget target{.target = HostTarget::Named(cpu), .block = {64, 1, 1}};
-    RunOn(ir, target,
-          GridLaunch{.block = {64, 1, 1}}.Param(values.data()).Param(table.data()).Param(uint64_t{0}).Param(0u));
-    for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(values[i], table[index[i]]) << cpu;
   }
 }
 
@@ -385,71 +287,6 @@ TEST(Memory, AVolatileVectorIsOneMovePerLane) {
       for (uint32_t i = 0; i < 256; ++i) EXPECT_EQ(to[i], i / 4 * 4 + 3 - i % 4) << cpu;
     }
   }
-}
-
-TEST(Memory, AnUnsignedIndexThatWrapsIsFollowed) {
-  // p1[t] = p0[(t - 1) mod 2^32] for t > 0: lane 0's address is wild, and lanes do not lie in one piece by 64-bit sums.
-  const std::string ir = KernelText(
-      "  %some = icmp ne i32 %tx, 0\n  br i1 %some, label %copy, label %done\ncopy:\n  %i = add i32 %tx, -1\n" +
-      Address("from", "%p0", "%i", 2) + Address("to", "%p1", "%tx", 2) + R"(
-  %v = load i32, ptr addrspace(1) %from
-  store i32 %v, ptr addrspace(1) %to
-  br label %done
-done:
-  ret void
-)");
-  std::vector<uint32_t> from(64), to(64);
-  std::iota(from.begin(), from.end(), 100);
-  const GridResult result =
-      RunOn(ir, {.block = {64, 1, 1}},
-            GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(0u));
-  EXPECT_FALSE(result.fault);
-  for (uint32_t i = 1; i < 64; ++i) EXPECT_EQ(to[i], 99 + i);
-}
-
-TEST(Memory, IndicesThatWrapInATableOf4GiBAreBothItsFirstAndItsLast) {
-  constexpr uint64_t kBytes = (uint64_t{1} << 32) + 4096;
-  void* const mapped =
-      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  ASSERT_NE(mapped, MAP_FAILED);
-  auto* const table = static_cast<uint8_t*>(mapped);
-  const std::string ir = KernelText("  %i = add i32 %n, %tx\n" + Address("to", "%p0", "%i", 0) +
-                                    "  %v = trunc i32 %tx to i8\n  store i8 %v, ptr addrspace(1) %to\n  ret void\n");
-  GridLaunch launch{.block = {64, 1, 1}};
-  launch.Param(table).Param(uint64_t{0}).Param(uint64_t{0}).Param(~0u - 9);
-  EXPECT_FALSE(RunOn(ir, {.block = {64, 1, 1}}, launch).fault);
-  for (uint64_t t = 0; t < 64; ++t) EXPECT_EQ(table[(~0u - 9 + t) & ~0u], t);
-  EXPECT_EQ(table[uint64_t{1} << 32], 0);
-  munmap(mapped, kBytes);
-}
-
-TEST(Memory, AnIndexThatIsCutAndWrapsIsFollowed) {
-  // p1[t] = p0[t - 16] + p0[t - 15] for t >= 16, by (t + n) mod 2^32 with n = 2^32 - 16: it wraps in mid-warp.
-  const std::string ir = KernelText(R"(
-  %some = icmp uge i32 %tx, 16
-  br i1 %some, label %copy, label %done
-copy:
-  %t = zext i32 %tx to i64
-  %far = zext i32 %n to i64
-  %k = add i64 %t, %far
-  %k1 = add i64 %k, 1
-)" + CutAddress("f", "%k") + CutAddress("s", "%k1") +
-                                    Address("to", "%p1", "%tx", 2) + R"(
-  %first = load i32, ptr addrspace(1) %f
-  %second = load i32, ptr addrspace(1) %s
-  %v = add i32 %first, %second
-  store i32 %v, ptr addrspace(1) %to
-  br label %done
-done:
-  ret void
-)");
-  std::vector<uint32_t> from(64), to(64);
-  std::iota(from.begin(), from.end(), 100);
-  const GridResult result =
-      RunOn(ir, {.block = {64, 1, 1}},
-            GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(~15u));
-  EXPECT_FALSE(result.fault);
-  for (uint32_t t = 16; t < 64; ++t) EXPECT_EQ(to[t], 2 * (100 + t - 16) + 1);
 }
 
 // Window: exactly `memory`.
