@@ -6,9 +6,11 @@ namespace tutti::compiler::lowering {
 namespace {
 
 // Bounds on a function with all that is inlined into it: if it has one call site, and if it has several and would be
-// duplicated for each.
+// there for each; and on all of these together. (The check of a fence has a hundred instructions and a call for each
+// access.)
 constexpr uint64_t kMaxInlinedOnce = 20000;
 constexpr uint64_t kMaxInlinedInstructions = 2000;
+constexpr uint64_t kMaxDuplicatedInstructions = 4000;
 
 // Sizes after inlining, callees first.
 class SizeEstimate {
@@ -22,7 +24,9 @@ class SizeEstimate {
 
   bool IsInlined(uint32_t f) {
     if (calls_.recursive(f) || calls_.address_taken(f)) return false;
-    return SizeOf(f) <= (call_sites_[f] == 1 ? kMaxInlinedOnce : kMaxInlinedInstructions);
+    const uint64_t size = SizeOf(f), sites = call_sites_[f];
+    if (sites == 1) return size <= kMaxInlinedOnce;
+    return size <= kMaxInlinedInstructions && size * sites <= kMaxDuplicatedInstructions;
   }
 
  private:

@@ -119,6 +119,21 @@ TEST(Lower, AnExponentialCallTreeIsNotInlined) {
   EXPECT_LT((*lowered->module)->getInstructionCount(), 200000u);
 }
 
+// What has many call sites is there once, if it is not small: a fence's check, for each access of a kernel.
+TEST(Lower, WhatManyCallsWouldRepeatIsNotInlined) {
+  const auto size_with = [](int calls) {
+    std::string text = ".func check(.param .b64 p) { .reg .b64 %d; .reg .b32 %r; ld.param.b64 %d, [p];\n";
+    for (int i = 0; i < 49; ++i) text += "ld.volatile.b32 %r, [%d]; st.volatile.b32 [%d], %r;\n";
+    text += "ret; }\n.visible .entry k(.param .u64 p) { .reg .b64 %d; ld.param.u64 %d, [p];\n";
+    for (int i = 0; i < calls; ++i) text += "call check, (%d);\n";
+    const auto lowered = Lower(text + "ret; }\n");
+    EXPECT_TRUE(lowered->module) << lowered->module.error().text;
+    return lowered->module ? (*lowered->module)->getInstructionCount() : 0u;
+  };
+  EXPECT_GT(size_with(30), 30u * 98);
+  EXPECT_LT(size_with(50), 1000u);
+}
+
 TEST(Lower, WhatIsNotSupportedIsToldFromWhatIsInvalid) {
   const auto unsupported = Lower(
       ".visible .entry k() { .reg .b64 %d; .reg .f32 %f<8>; .reg .b32 %r; "
