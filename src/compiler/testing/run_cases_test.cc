@@ -98,8 +98,6 @@ constexpr const char* kNotFenced[] = {
 TEST_P(RunCase, GivesTheSameWithFencedPtx) {
   if (GetParam().find("a_trap_under_a_lock") != std::string::npos)
     GTEST_SKIP() << "who waits for the thread that ended is ended by the device";
-  if (GetParam().find("_of_a_branch_before_many_others") != std::string::npos)
-    GTEST_SKIP() << "with the checks it has more instructions than a copy for lanes that are apart";
   const run_test::TestCase test = run_test::ReadTestCase(GetParam());
   auto parsed = ptx::Parse(test.ptx);
   if (!parsed || !ptx::FunctionErrors(*parsed).empty()) GTEST_SKIP() << "there is nothing to fence";
