@@ -174,6 +174,8 @@ class Elementwise {
       parts.push_back(BelongsToOffsets(instruction_, operand) ? llvm::Constant::getNullValue(operand->getType())
                                                               : base(operand));
     }
+    // Values with no bit in common are or-ed or added; their bases are no lane's values and may have some.
+    if (instruction_.getOpcode() == Instruction::Or) return builder_.CreateAdd(parts[0], parts[1]);
     return EmitOperation(builder_, instruction_, parts, /*keep_flags=*/false);
   }
 

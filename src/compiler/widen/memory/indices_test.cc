@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
@@ -157,6 +159,42 @@ TEST(Indices, IndicesThatWrapInATableOf4GiBAreBothItsFirstAndItsLast) {
   for (uint64_t t = 0; t < 64; ++t) EXPECT_EQ(table[(~0u - 9 + t) & ~0u], t);
   EXPECT_EQ(table[uint64_t{1} << 32], 0);
   munmap(mapped, kBytes);
+}
+
+// p0[n - t] by p0 | i, where a branch says that i is below the alignment of p0. Lane 0, from which the others are
+// counted down, does not go there: its index has a bit of p0.
+TEST(Indices, ATermThatIsOredToATableIsAddedToIt) {
+  constexpr uint8_t kUntouched = 0xee;
+  constexpr uint32_t kAlign = 4096, kThreads = 64;
+  alignas(2 * kAlign) static std::array<uint8_t, 4 * kAlign> memory;
+  uint8_t* const table = &memory[kAlign];
+  for (const std::string operation : {"or", "or disjoint"}) {
+    const std::string ir = KernelText(R"(
+  %i = sub i32 %n, %tx
+  %inside = icmp ult i32 %i, 4096
+  br i1 %inside, label %copy, label %done
+copy:
+  %table = and i64 %p0, -4096
+  %w = zext i32 %i to i64
+  %a = )" + operation + R"( i64 %table, %w
+  %to = inttoptr i64 %a to ptr addrspace(1)
+  %v = trunc i32 %tx to i8
+  store i8 %v, ptr addrspace(1) %to
+  br label %done
+done:
+  ret void
+)");
+    memory.fill(kUntouched);
+    GridLaunch launch{.block = {kThreads, 1, 1}};
+    launch.window_base = reinterpret_cast<uint64_t>(table);
+    launch.window_bytes = 2 * kAlign;
+    launch.Param(table).Param(uint64_t{0}).Param(uint64_t{0}).Param(kAlign);
+    EXPECT_FALSE(RunOn(ir, {.block = {kThreads, 1, 1}}, launch).fault) << operation;
+    EXPECT_TRUE(std::all_of(memory.data(), table, [](uint8_t byte) { return byte == kUntouched; }))
+        << operation << ": something in front of the window was written";
+    EXPECT_EQ(std::ranges::count(memory, kUntouched), std::ssize(memory) - (kThreads - 1)) << operation;
+    for (uint32_t t = 1; t < kThreads; ++t) EXPECT_EQ(table[kAlign - t], t) << operation;
+  }
 }
 
 }  // namespace
