@@ -31,6 +31,8 @@ class Finder {
         return operation->getOperand(0)->getType()->getScalarSizeInBits() == 64 && Add(operation->getOperand(0), scale);
       case Instruction::Or:
         if (!llvm::cast<llvm::PossiblyDisjointInst>(operation)->isDisjoint()) return false;
+        // Only bases are added: or-ed values are a sum where lanes go, and not where they stay away.
+        if (shape.is_runs() && shape.rule() != BaseRule::kLinear) return false;
         [[fallthrough]];
       case Instruction::Add: return Add(operation->getOperand(0), scale) && Add(operation->getOperand(1), scale);
       case Instruction::Shl: {
