@@ -30,8 +30,12 @@ ConstantRange Range(const llvm::Value* value, unsigned steps) {
     case Instruction::Shl:
     case Instruction::LShr:
     case Instruction::And:
-    case Instruction::Or:
     case Instruction::Xor: return of(0).binaryOp(static_cast<Instruction::BinaryOps>(instruction->getOpcode()), of(1));
+    case Instruction::Or:
+      // Where lanes go it is the sum, by which shapes count; where they do not, it may be either.
+      return llvm::cast<llvm::PossiblyDisjointInst>(instruction)->isDisjoint()
+                 ? of(0).add(of(1)).unionWith(of(0).binaryOr(of(1)))
+                 : of(0).binaryOr(of(1));
     case Instruction::ZExt: return of(0).zeroExtend(bits);
     case Instruction::Trunc: return of(0).truncate(bits);
     case Instruction::Select: return of(1).unionWith(of(2));

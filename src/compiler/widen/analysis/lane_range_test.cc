@@ -55,6 +55,7 @@ TEST(LaneRange, IsAllWhereAValueMayWrapWhateverFlagsSay) {
   Expect("  %v = sub nuw nsw i32 %t, 5\n", 0, kAll);
   Expect("  %v = mul nuw nsw i32 %t, 100000000\n", 0, kAll);
   Expect("  %v = shl nuw i32 %t, 25\n", 0, 0xfe000000);
+  Expect("  %b = and i32 %n, 255\n  %v = or disjoint i32 %t, %b\n", 0, 510);
 }
 
 TEST(LaneRange, IsAllOfWhatNobodyKnows) {

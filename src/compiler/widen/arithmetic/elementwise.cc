@@ -153,7 +153,8 @@ class Elementwise {
       for (unsigned i = 0; i < parts.size(); ++i) copy->setOperand(i, parts[i]);
       return builder_.Insert(copy);
     }
-    return EmitOperation(builder_, instruction_, parts, /*keep_flags=*/true);
+    // What flags say holds for lanes that come here, of which a part of a warp may have none.
+    return EmitOperation(builder_, instruction_, parts, /*keep_flags=*/shape_.run() == kLanes);
   }
 
   Value* EmitLinear(unsigned r) {

@@ -197,7 +197,7 @@ class MemoryAccess {
   llvm::SmallVector<Value*, 4> LoadRuns(const llvm::LoadInst& load, const Shape& result) {
     // Parameters are loaded before the warps run, whether or not all of them get here.
     if (region_.is_safe && region_.spaces == guest_runtime::kParams && simple_) {
-      if (auto* offset = llvm::dyn_cast<llvm::Constant>(values_.Base(pointer_)))
+      if (auto* offset = llvm::dyn_cast<llvm::Constant>(values_.InRun(pointer_, kLanes, 0)))
         return {emitter_.abi().Parameter(offset, Values::Scalar(type_))};
     }
     llvm::SmallVector<Value*, 4> addresses, loaded;
