@@ -30,6 +30,12 @@ TUTTI_INLINE void StoreEach(WarpState* warp, U64 addresses, V data, uint32_t mas
   tutti_support_store_each(warp, at, mask, what, place, values, sizeof(T));
 }
 
+TUTTI_INLINE void CheckEach(WarpState* warp, U64 addresses, uint32_t mask, uint32_t what, uint64_t place) {
+  uint64_t at[TUTTI_LANES];
+  __builtin_memcpy(at, &addresses, sizeof at);
+  tutti_support_check_each(warp, at, mask, what, place);
+}
+
 // Eight lanes at a time: all of them are a vector, others are stored one by one.
 template <typename T, typename V>
 TUTTI_INLINE void StorePart(uint64_t address, uint32_t mask, V data) {
@@ -82,6 +88,15 @@ TUTTI_RARE_ACCESS(i8, uint8_t, I8)
 TUTTI_RARE_ACCESS(i16, uint16_t, I16)
 TUTTI_RARE_ACCESS(i32, uint32_t, I32)
 TUTTI_RARE_ACCESS(i64, uint64_t, I64)
+
+// The check alone.
+TUTTI_EXPORT void tutti_check_lanes(WarpState* warp, U64 addresses, uint32_t mask, uint32_t what, uint64_t place) {
+  CheckEach(warp, addresses, mask, what, place);
+}
+TUTTI_EXPORT void tutti_check_lanes_run(WarpState* warp, uint64_t base, const uint64_t* offsets, uint32_t mask,
+                                        uint32_t what, uint64_t place) {
+  CheckEach(warp, Addresses(base, offsets), mask, what, place);
+}
 
 // tutti_rare_store_part_<type>(address, mask, values): into 32 elements from `address` on, which have been checked.
 #define TUTTI_RARE_PART(type, Element, Vector)                                                     \

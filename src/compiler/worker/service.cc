@@ -55,19 +55,13 @@ Result<const ImageCompiler*> Service::Open(std::vector<uint8_t> image, uint32_t 
 }
 
 Result<std::vector<uint8_t>> Service::Answer(const CompileRequest& request, std::vector<uint8_t> image) {
-  if (request.op == CompileOp::kFence)
-    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "tutti-compiler does not fence: tutti-fence does");
+  if (request.op != CompileOp::kIndex && request.op != CompileOp::kKernel)
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "no request for tutti-compiler (tutti-fence fences)");
   TUTTI_ASSIGN(const ImageCompiler* compiler, Open(std::move(image), request.capability));
-  switch (request.op) {
-    case CompileOp::kIndex: return module::Serialize(compiler->index());
-    case CompileOp::kKernel: {
-      CompileOptions options{.optimize = std::min(request.optimize, 3u), .target = target_};
-      for (int i = 0; i < 3; ++i) options.block[i] = request.block[i];
-      return compiler->Compile(request.kernel, options);
-    }
-    case CompileOp::kFence: break;  // tutti-fence's
-  }
-  return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "no request for tutti-compiler");
+  if (request.op == CompileOp::kIndex) return module::Serialize(compiler->index());
+  CompileOptions options{.optimize = std::min(request.optimize, 3u), .target = target_};
+  for (int i = 0; i < 3; ++i) options.block[i] = request.block[i];
+  return compiler->Compile(request.kernel, options);
 }
 
 Status Service::Serve(int socket) {

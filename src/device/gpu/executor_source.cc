@@ -49,17 +49,23 @@ Result<uint64_t> Open(ExecutorLink& executor, const wire::WindowShape& shape, bo
   return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, fmt::format("the driver has put a window at {:#x}", base));
 }
 
-// Where the driver has so many addresses in a row; 0: in none of the places in which executors and programs have
-// nothing of their own. It might put a window among mappings of this executor, which others have elsewhere.
+// Whether the driver has so many addresses in a row there.
+bool HasAddresses(ExecutorLink& executor, uint64_t wish, uint64_t bytes) {
+  const auto found = executor.Ask({.kind = executor::RequestKind::kFindAddresses, .address = wish, .bytes = bytes}, -1,
+                                  ExecutorLink::kStartTimeoutMs);
+  return found && found->answer.value == wish;
+}
+
+// Where to wish for a window: the first of the places, in which executors and programs have nothing of their own, that
+// has the addresses. Where the driver puts one itself may be among mappings of this executor, which others have
+// elsewhere.
 uint64_t FindArena(ExecutorLink& executor, uint64_t bytes) {
   constexpr uint64_t kPlaces = 4, kApart = (wire::kWindowArenaEnd - wire::kWindowArenaBase) / kPlaces;
   for (uint64_t i = 0; i < kPlaces; ++i) {
     const uint64_t wish = wire::kWindowArenaBase + i * kApart;
-    const auto found = executor.Ask({.kind = executor::RequestKind::kFindAddresses, .address = wish, .bytes = bytes},
-                                    -1, ExecutorLink::kStartTimeoutMs);
-    if (found && found->answer.value == wish) return wish;
+    if (HasAddresses(executor, wish, bytes)) return wish;
   }
-  return 0;
+  return wire::kWindowArenaBase;
 }
 
 uint32_t TraitsOf(const GpuSettings& settings) {
@@ -95,9 +101,7 @@ Status ExecutorSource::OpenFirst(const std::shared_ptr<ExecutorProcess>& executo
   Error last;
   for (const wire::WindowShape& shape : shapes) {
     TUTTI_ASSIGN(os::Fd file, os::CreateMemory("tutti-window", shape.host_bytes));
-    const uint64_t arena = FindArena(*link, shape.bytes);
-    const uint64_t wish = arena != 0 ? arena : wire::kWindowArenaBase;
-    const auto base = Open(*link, shape, settings_.fenced, wish, file.get());
+    const auto base = Open(*link, shape, settings_.fenced, FindArena(*link, shape.bytes), file.get());
     if (base) {
       shape_ = shape;
       base_ = *base;
@@ -115,12 +119,7 @@ void ExecutorSource::FindSlots(ExecutorLink& executor) {
   stride_ = Whole(shape_.bytes);
   const uint64_t wish = base_ + stride_;
   size_t more = std::max<size_t>(settings_.most_shared, 1) - 1;
-  for (; more != 0; more /= 2) {
-    const auto found =
-        executor.Ask({.kind = executor::RequestKind::kFindAddresses, .address = wish, .bytes = more * stride_}, -1,
-                     ExecutorLink::kStartTimeoutMs);
-    if (found && found->answer.value == wish) break;
-  }
+  while (more != 0 && !HasAddresses(executor, wish, more * stride_)) more /= 2;
   slots_ = std::make_shared<WindowSlots>(1 + more);
   if (1 + more < settings_.most_shared)
     log::Info("The driver has addresses for {} programs in an executor, of {}", 1 + more, settings_.most_shared);

@@ -17,6 +17,17 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// What 64 threads leave in p1, where p0 has 100, 101, ... They must not fault.
+std::vector<uint32_t> RunOn64(const std::string& ir, uint32_t n) {
+  std::vector<uint32_t> from(64), to(64);
+  std::iota(from.begin(), from.end(), 100);
+  const GridResult result =
+      RunOn(ir, {.block = {64, 1, 1}},
+            GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(n));
+  EXPECT_FALSE(result.fault);
+  return to;
+}
+
 // By a 64-bit index that is cut to 32 bits, as LLVM makes PTX of p[(uint32_t)(i + j)].
 std::string CutAddress(const std::string& name, const std::string& index) {
   return "  %" + name + "i = and i64 " + index + ", 4294967295\n  %" + name + "b = shl i64 %" + name + "i, 2\n  %" +
@@ -99,12 +110,7 @@ copy:
 done:
   ret void
 )");
-  std::vector<uint32_t> from(64), to(64);
-  std::iota(from.begin(), from.end(), 100);
-  const GridResult result =
-      RunOn(ir, {.block = {64, 1, 1}},
-            GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(~15u));
-  EXPECT_FALSE(result.fault);
+  const std::vector<uint32_t> to = RunOn64(ir, ~15u);
   for (uint32_t t = 16; t < 64; ++t) EXPECT_EQ(to[t], 2 * (100 + t - 16) + 1);
 }
 
@@ -119,12 +125,7 @@ TEST(Indices, AnUnsignedIndexThatWrapsIsFollowed) {
 done:
   ret void
 )");
-  std::vector<uint32_t> from(64), to(64);
-  std::iota(from.begin(), from.end(), 100);
-  const GridResult result =
-      RunOn(ir, {.block = {64, 1, 1}},
-            GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(0u));
-  EXPECT_FALSE(result.fault);
+  const std::vector<uint32_t> to = RunOn64(ir, 0u);
   for (uint32_t i = 1; i < 64; ++i) EXPECT_EQ(to[i], 99 + i);
 }
 
