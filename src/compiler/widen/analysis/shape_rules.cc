@@ -107,6 +107,13 @@ class Rule {
     }
   }
 
+  // An or of values without common bits is their sum. Only in lanes that come here; but others' addresses, too, must be
+  // at the distances from each other at which they are as sums (address_sum.h).
+  static bool IsSum(const Instruction& instruction) {
+    const auto* either = llvm::dyn_cast<llvm::PossiblyDisjointInst>(&instruction);
+    return either != nullptr && either->isDisjoint();
+  }
+
   // All operands are known per lane.
   Shape Fold() {
     if (bits_ == 0 || bits_ > 64 || instruction_.getType()->isPointerTy() || llvm::isa<llvm::CallInst>(instruction_))
@@ -126,7 +133,9 @@ class Rule {
         constants.push_back(constant);
       }
       llvm::Constant* result;
-      if (const auto* compare = llvm::dyn_cast<llvm::CmpInst>(&instruction_)) {
+      if (IsSum(instruction_)) {
+        result = llvm::ConstantExpr::getAdd(constants[0], constants[1]);
+      } else if (const auto* compare = llvm::dyn_cast<llvm::CmpInst>(&instruction_)) {
         result = llvm::ConstantFoldCompareInstOperands(compare->getPredicate(), constants[0], constants[1], layout_);
       } else {
         result = llvm::ConstantFoldInstOperands(const_cast<Instruction*>(&instruction_), constants, layout_);
@@ -168,7 +177,7 @@ class Rule {
       case Instruction::ZExt:
       case Instruction::SExt: return Extended(Of(0));
       case Instruction::Or:
-        if (llvm::cast<llvm::PossiblyDisjointInst>(instruction_).isDisjoint()) return SumOfOperands(1);
+        if (IsSum(instruction_)) return SumOfOperands(1);
         if (Shape merged = DisjointOr(); merged.is_runs()) return merged;
         return WithConstant();
       case Instruction::And:
@@ -255,18 +264,27 @@ class Rule {
     return true;
   }
 
-  // Whether the values of all lanes are in the lower half of what there may be, and so is the base of each run: what
-  // its first lane has without its offset. Then values that differ from the base by less than a quarter do not wrap.
-  bool IsInLowerHalf(const Shape& narrow) const {
+  // Whether each lane that comes here has its run's base, extended, plus its offset. A base is what the first lane of
+  // the run has without its offset, whether or not it comes here. Offsets are below a quarter of all 2^32 values, so a
+  // value and a base are as far apart as without wrapping if both are in the lower half, or signed and no lower than a
+  // quarter below it. All in 64 bits: a range of all values must not wrap itself.
+  bool CannotWrap(const Shape& narrow) const {
+    constexpr int64_t kHalf = int64_t{1} << 31, kQuarter = int64_t{1} << 30;
+    const auto* zext = llvm::dyn_cast<llvm::ZExtInst>(&instruction_);
+    const bool is_never_negative = zext != nullptr && zext->hasNonNeg();  // by the lanes that come here
     const llvm::ConstantRange range = RangeInAnyLane(instruction_.getOperand(0));
-    const unsigned bits = range.getBitWidth();
-    int64_t low = 0, high = 0;  // of the first lanes' offsets
-    for (unsigned lane = 0; lane < kLanes; lane += narrow.run()) {
+    const bool is_unsigned = zext != nullptr && !is_never_negative;
+    const int64_t least =
+        is_unsigned ? static_cast<int64_t>(range.getUnsignedMin().getZExtValue()) : range.getSignedMin().getSExtValue();
+    const int64_t most =
+        is_unsigned ? static_cast<int64_t>(range.getUnsignedMax().getZExtValue()) : range.getSignedMax().getSExtValue();
+    int64_t low = narrow.offset(0), high = low;  // of the first lanes' offsets
+    for (unsigned lane = narrow.run(); lane < kLanes; lane += narrow.run()) {
       low = std::min(low, narrow.offset(lane));
       high = std::max(high, narrow.offset(lane));
     }
-    return range.getUnsignedMin().uge(static_cast<uint64_t>(high)) &&
-           (range.getUnsignedMax() + static_cast<uint64_t>(-low)).ult(llvm::APInt::getSignedMinValue(bits));
+    const int64_t floor = zext != nullptr ? 0 : -kQuarter;
+    return (is_never_negative || (least >= floor && most < kHalf)) && least - high >= floor && most - low < kHalf;
   }
 
   // Extending base + offset gives the extended base plus the offset unless a lane wraps. A base that is a multiple of
@@ -283,7 +301,7 @@ class Rule {
     }
     const unsigned narrow_bits = IntegerBits(instruction_.getOperand(0)->getType());
     if (narrow_bits != 32 || bits_ != 64 || high - low >= int64_t{1} << 30) return {};
-    if (!IsInLowerHalf(narrow)) shape.AddWrap(&instruction_);
+    if (!CannotWrap(narrow)) shape.AddWrap(&instruction_);
     return shape;
   }
 

@@ -129,6 +129,47 @@ done:
   for (uint32_t i = 1; i < 64; ++i) EXPECT_EQ(to[i], 99 + i);
 }
 
+// p1[t] = p0[t - 16] for t >= 16, by (t - 5) + n with n = -11: the sum of lane 0 is below 0, so that the lanes that go
+// are on both sides of 2^32.
+TEST(Indices, AnIndexFromBelowZeroThatWrapsIsFollowed) {
+  const std::string ir = KernelText(
+      "  %some = icmp uge i32 %tx, 16\n  br i1 %some, label %copy, label %done\ncopy:\n"
+      "  %d = add i32 %tx, -5\n  %i = add i32 %d, %n\n" +
+      Address("from", "%p0", "%i", 2) + Address("to", "%p1", "%tx", 2) + R"(
+  %v = load i32, ptr addrspace(1) %from
+  store i32 %v, ptr addrspace(1) %to
+  br label %done
+done:
+  ret void
+)");
+  const std::vector<uint32_t> to = RunOn64(ir, static_cast<uint32_t>(-11));
+  for (uint32_t t = 16; t < 64; ++t) EXPECT_EQ(to[t], 100 + t - 16) << t;
+}
+
+// p1[t - 1] = p0[t - 1] for t > 0, as C++ of int and what LLVM makes of it: only lane 0, which stays away, is below 0.
+TEST(Indices, ASignedIndexFromBelowZeroIsExtendedAsItIs) {
+  for (const std::string extension : {"sext", "zext nneg"}) {
+    const std::string ir = KernelText(
+        "  %some = icmp ne i32 %tx, 0\n  br i1 %some, label %copy, label %done\ncopy:\n  %i = add i32 %tx, -1\n  %w "
+        "= " +
+        extension + R"( i32 %i to i64
+  %b = shl i64 %w, 2
+  %fa = add i64 %p0, %b
+  %from = inttoptr i64 %fa to ptr addrspace(1)
+  %v = load i32, ptr addrspace(1) %from
+  %ta = add i64 %p1, %b
+  %to = inttoptr i64 %ta to ptr addrspace(1)
+  store i32 %v, ptr addrspace(1) %to
+  br label %done
+done:
+  ret void
+)");
+    EXPECT_THAT(Wide(ir, {.block = {64, 1, 1}}), Not(HasSubstr("ext <32 x i32>"))) << extension;
+    const std::vector<uint32_t> to = RunOn64(ir, 0);
+    for (uint32_t t = 1; t < 64; ++t) EXPECT_EQ(to[t - 1], 100 + t - 1) << extension << ' ' << t;
+  }
+}
+
 // Where only some lanes go, an index of others may wrap, also of the lane that the rest are counted from. %n is -5.
 TEST(Indices, AnIndexThatWrapsInLanesThatStayAwayIsRightInTheOthers) {
   const std::string ir = KernelText(
@@ -196,6 +237,43 @@ done:
     EXPECT_EQ(std::ranges::count(memory, kUntouched), std::ssize(memory) - (kThreads - 1)) << operation;
     for (uint32_t t = 1; t < kThreads; ++t) EXPECT_EQ(table[kAlign - t], t) << operation;
   }
+}
+
+// p1[t] = p0[t + 16] + p0[t + 17] for t < 16, by t | 16, as LLVM makes of the sum that a branch lets have no carry. In
+// the lanes above, (t | 16) + 1 is not t + 17: what the first load checks must reach what the second one loads.
+TEST(Indices, ATermThatIsOredInLanesThatStayAwayIsASumInAllOfThem) {
+  constexpr size_t kPage = 4096, kWords = kPage / sizeof(uint32_t);
+  void* const mapped = mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const words = static_cast<uint32_t*>(mapped);
+  ASSERT_EQ(mprotect(words + kWords, kPage, PROT_NONE), 0);
+  const uint32_t* const from = words + kWords - 33;
+  std::iota(words, words + kWords, 0u);
+  const std::string ir = KernelText("  %some = icmp ult i32 %tx, 16\n  br i1 %some, label %copy, label %done\ncopy:\n" +
+                                    Address("to", "%p1", "%tx", 2) + R"(
+  %t = zext i32 %tx to i64
+  %tb = shl i64 %t, 2
+  %o = or disjoint i64 %tb, 64
+  %fa = add i64 %p0, %o
+  %f = inttoptr i64 %fa to ptr addrspace(1)
+  %first = load i32, ptr addrspace(1) %f
+  %s = add i64 %tb, 68
+  %sa = add i64 %p0, %s
+  %g = inttoptr i64 %sa to ptr addrspace(1)
+  %second = load i32, ptr addrspace(1) %g
+  %v = add i32 %first, %second
+  store i32 %v, ptr addrspace(1) %to
+  br label %done
+done:
+  ret void
+)");
+  GridLaunch launch{.block = {32, 1, 1}};
+  launch.window_base = reinterpret_cast<uint64_t>(words);
+  launch.window_bytes = kPage;
+  launch.Param(from).Param(words).Param(uint64_t{0}).Param(0u);
+  EXPECT_FALSE(RunOn(ir, {.block = {32, 1, 1}}, launch).fault);
+  for (uint32_t t = 0; t < 16; ++t) EXPECT_EQ(words[t], 2 * (kWords - 33 + 16 + t) + 1) << t;
+  munmap(mapped, 2 * kPage);
 }
 
 }  // namespace
