@@ -25,7 +25,7 @@ FunctionEmitter::FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, M
       builder_(wide.getContext()),
       abi_(wide.getArg(0), scalar.getName() == "tutti.kernel" && wide.arg_size() == 2 ? wide.getArg(1) : nullptr,
            prologue_),
-      values_(builder_, shapes, schedule, slots_block_),
+      values_(builder_, shapes, schedule, slots_block_, prologue_),
       frame_(scalar),
       spans_(scalar, module.module.getDataLayout()),
       rows_(scalar, module.module.getDataLayout(), shapes),

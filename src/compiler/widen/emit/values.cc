@@ -17,8 +17,8 @@ llvm::Value* Add(llvm::IRBuilder<>& builder, llvm::Value* value, int64_t offset)
 }  // namespace
 
 Values::Values(llvm::IRBuilder<>& builder, const ShapeAnalysis& shapes, const Schedule& schedule,
-               llvm::BasicBlock* slots)
-    : builder_(builder), shapes_(shapes), schedule_(schedule), slots_(slots) {}
+               llvm::BasicBlock* slots, const llvm::BasicBlock* prologue)
+    : builder_(builder), shapes_(shapes), schedule_(schedule), slots_(slots), prologue_(prologue) {}
 
 llvm::Type* Values::Scalar(llvm::Type* type) {
   return type->isPointerTy() ? llvm::Type::getInt64Ty(type->getContext()) : type;
@@ -102,6 +102,18 @@ llvm::Value* Values::Part(const llvm::Value* value, unsigned i) {
   llvm::Value*& loaded = cache_[{value, kPartKey + i}];
   if (loaded == nullptr) loaded = builder_.CreateLoad(definition.parts[i]->getType(), definition.slots[i]);
   return loaded;
+}
+
+bool Values::IsAtHand(const llvm::Value* value) const {
+  if (!llvm::isa<llvm::Instruction>(value)) return true;
+  const auto found = definitions_.find(value);
+  if (found == definitions_.end()) return false;
+  const Definition& definition = found->second;
+  return !definition.slots.empty() || schedule_.Dominates(definition.block, block_) ||
+         llvm::all_of(definition.parts, [this](const llvm::Value* part) {
+           const auto* instruction = llvm::dyn_cast<llvm::Instruction>(part);
+           return instruction == nullptr || instruction->getParent() == prologue_;
+         });
 }
 
 llvm::Value* Values::ConstantPart(const llvm::Constant* constant, unsigned component) {

@@ -17,7 +17,9 @@ namespace tutti::compiler {
 
 class Values {
  public:
-  Values(llvm::IRBuilder<>& builder, const ShapeAnalysis& shapes, const Schedule& schedule, llvm::BasicBlock* slots);
+  // `prologue`: a block that runs before all others.
+  Values(llvm::IRBuilder<>& builder, const ShapeAnalysis& shapes, const Schedule& schedule, llvm::BasicBlock* slots,
+         const llvm::BasicBlock* prologue);
 
   // Types of the new code.
   static llvm::Type* Scalar(llvm::Type* type);  // i64 for pointers
@@ -30,6 +32,9 @@ class Values {
   // The parts of `value`, at the insertion point. Extensions that may wrap: see shape.h.
   void Define(const llvm::Value* value, llvm::ArrayRef<llvm::Value*> parts);
   bool IsDefined(const llvm::Value* value) const { return definitions_.contains(value); }
+  // What the current block does not use itself, but only by what was computed from it: the definition of that reaches
+  // the block, its own need not.
+  bool IsAtHand(const llvm::Value* value) const;
 
   const Shape& shape(const llvm::Value* value) const { return shapes_.Of(value); }
 
@@ -83,6 +88,7 @@ class Values {
   const ShapeAnalysis& shapes_;
   const Schedule& schedule_;
   llvm::BasicBlock* slots_;
+  const llvm::BasicBlock* prologue_;
   unsigned block_ = 0;
   llvm::DenseMap<const llvm::Value*, Definition> definitions_;
   llvm::DenseMap<const llvm::Instruction*, WrapState> wraps_;

@@ -21,7 +21,7 @@ class Finder {
     const Shape& shape = emitter_.shape(value);
     if (shape.is_uniform()) {
       uniform_.push_back({value, scale});
-      return true;
+      return emitter_.values().IsAtHand(value);
     }
     const auto* operation = llvm::dyn_cast<Instruction>(value);
     if (operation == nullptr) return false;
@@ -45,7 +45,7 @@ class Finder {
         if (index_ != nullptr || operation->getOperand(0)->getType() != builder_.getInt32Ty()) return false;
         index_ = operation;
         index_scale_ = scale;
-        return true;
+        return emitter_.values().IsAtHand(operation->getOperand(0));
       default: return false;
     }
   }

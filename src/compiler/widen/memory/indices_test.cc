@@ -239,6 +239,40 @@ done:
   }
 }
 
+// An index is only where its block has run. Lanes of another way meet those of that block in one that comes before the
+// access: the way there is one that does not pass the index.
+TEST(Indices, AnIndexOfABlockThatNotAllWaysPassIsNotUsedByItself) {
+  for (const std::string targets : {"label %meet, label %access", "label %access, label %meet"}) {
+    const std::string ir = KernelText(
+        "  %none = icmp eq i32 %n, 0\n  %low = icmp ult i32 %tx, 16\n" + Address("at", "%p0", "%tx", 2) +
+        Address("to", "%p1", "%tx", 2) + "  br i1 %none, label %meet, label %read\nread:\n" +
+        "  %i = load i32, ptr addrspace(1) %at\n  %w = zext nneg i32 %i to i64\n  br i1 %low, " + targets + R"(
+meet:
+  store i32 1, ptr addrspace(1) %to
+  br label %done
+access:
+  %b = shl i64 %w, 2
+  %a = add i64 %p0, %b
+  %from = inttoptr i64 %a to ptr addrspace(1)
+  %v = load i32, ptr addrspace(1) %from
+  store i32 %v, ptr addrspace(1) %to
+  br label %done
+done:
+  ret void
+)");
+    for (const uint32_t n : {0u, 1u}) {
+      std::vector<uint32_t> from(64), to(64);
+      for (uint32_t t = 0; t < 64; ++t) from[t] = 63 - t;
+      const GridResult result =
+          RunOn(ir, TestTarget{},
+                GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(n));
+      EXPECT_FALSE(result.fault);
+      const bool low_meet = targets.starts_with("label %meet");
+      for (uint32_t t = 0; t < 64; ++t) EXPECT_EQ(to[t], n == 0 || (t < 16) == low_meet ? 1 : t) << targets << t;
+    }
+  }
+}
+
 // p1[t] = p0[t + 16] + p0[t + 17] for t < 16, by t | 16, as LLVM makes of the sum that a branch lets have no carry. In
 // the lanes above, (t | 16) + 1 is not t + 17: what the first load checks must reach what the second one loads.
 TEST(Indices, ATermThatIsOredInLanesThatStayAwayIsASumInAllOfThem) {
