@@ -56,6 +56,11 @@ class CurrentExecutor {
   // The one that was expected has come, and the one before it, if it is there, is left.
   void Arrive();
 
+  // While it is held, no executor is replaced: for what changes what the next one is to have, but does not fail. Not
+  // where the thread replaces executors itself meanwhile.
+  using Use = std::shared_lock<std::shared_timed_mutex>;
+  Use Using() { return Use(use_); }
+
   // While it is held, nobody is within WithOne. The second may come without it: a driver may take long to answer.
   using Replacement = std::unique_lock<std::shared_timed_mutex>;
   Replacement Replacing() { return Replacement(use_); }

@@ -183,6 +183,7 @@ void GpuMemory::Release(uint64_t address) {
   Allocation allocation;
   std::shared_ptr<SharedSlab> held;  // these are dropped without the locks
   ReservedPart::Mappings hidden;
+  const auto use = executor_->Using();  // else the next executor might be given it meanwhile
   {
     std::lock_guard lock(mutex_);
     const auto found = allocations_.find(address);

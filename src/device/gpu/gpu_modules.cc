@@ -208,6 +208,7 @@ Result<GpuModules::Unloaded> GpuModules::Unload(uint32_t module) {
   std::erase(fresh_, module);
   unloading_.insert(modules_.extract(found));
   std::shared_ptr<const void> kept(this, [this, module](const void*) {
+    const auto use = executor_->Using();  // else the next executor might be given it meanwhile
     (void)executor_->Ask({.kind = RequestKind::kUnloadModule, .module = module});
     std::lock_guard unloaded(mutex_);
     unloading_.erase(module);

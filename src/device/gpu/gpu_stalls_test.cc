@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "device/gpu/testing/fenced_fixture.h"
 
@@ -206,6 +207,39 @@ TEST_F(GpuStalls, WhoFreesMemoryMeanwhileGoesOnElsewhere) {
   EXPECT_TRUE(neighbour_->Synchronize(1));
   EXPECT_EQ(neighbour_->ReadValue<uint64_t>(counter), 1u);
   EXPECT_TRUE(neighbour_->sink().WaitMemory(0, used - kBytes));
+  EXPECT_TRUE(neighbour_->Computes());
+  End();
+  EXPECT_TRUE(culprit_->Synchronize(1));
+  EXPECT_TRUE(neighbour_->sink().faults().empty());
+}
+
+// What is freed as it goes over is not in the next executor, so that its addresses can be used again.
+TEST_F(GpuStalls, WhoFreesMemoryAsItGoesOverHasTheAddressesAgain) {
+  constexpr uint64_t kBytes = 2 << 20, kPlaces = 100;
+  const uint64_t counter = neighbour_->Allocate(sizeof(uint64_t));
+  const uint32_t add = neighbour_->Kernel(cts::kAdd);
+  neighbour_->CreateStream(2);
+  const auto shared = neighbour_->space().Share(neighbour_->Allocate(kBytes), Space::AtEnd::kKept);
+  ASSERT_TRUE(shared);
+  std::vector<uint64_t> places;
+  const auto show = [&](uint64_t wish) {
+    const auto place = neighbour_->space().Reserve(0, kBytes, 0, wish);
+    const Status shown = place ? neighbour_->space().Map(*place, *shared, true) : std::unexpected(place.error());
+    EXPECT_TRUE(shown) << shown.error().text;
+    return place.value_or(0);
+  };
+  for (uint64_t i = 0; i < kPlaces; ++i) places.push_back(show(0));
+  HoldTheDevice();
+  neighbour_->Launch(1, add, 1, 1, {counter, 1, 0, 0});
+  for (const uint64_t place : places) {
+    ASSERT_TRUE(neighbour_->space().FreeInStream(2, neighbour_->next_ticket(), place));
+    std::this_thread::sleep_for(3ms);
+  }
+  EXPECT_TRUE(neighbour_->Synchronize(1));
+  EXPECT_TRUE(neighbour_->Synchronize(2));
+  EXPECT_EQ(neighbour_->ReadValue<uint64_t>(counter), 1u);
+  EXPECT_LE(Moves(*neighbour_), 1u);
+  for (const uint64_t place : places) ASSERT_EQ(show(place), place);
   EXPECT_TRUE(neighbour_->Computes());
   End();
   EXPECT_TRUE(culprit_->Synchronize(1));
