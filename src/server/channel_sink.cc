@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/result.h"
 #include "os/futex.h"
 
 namespace tutti::server {
@@ -137,6 +138,10 @@ void ChannelSink::Reply(uint16_t index, int32_t status, const uint64_t (&value)[
   if (slot.state.exchange(done, std::memory_order_acq_rel) == static_cast<uint32_t>(wire::ReplyState::kPendingAsleep)) {
     os::FutexWake(&slot.state);
   }
+}
+
+void ChannelSink::Refuse(uint16_t slot, const Error& why) {
+  Reply(slot, why.code != 0 ? why.code : cuda::CUDA_ERROR_INVALID_VALUE, {0, 0, 0, 0});
 }
 
 void ChannelSink::End(int32_t status) {

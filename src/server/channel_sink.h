@@ -12,7 +12,9 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <type_traits>
 
+#include "base/error.h"
 #include "device/device.h"
 #include "wire/channel_layout.h"
 
@@ -54,6 +56,17 @@ class ChannelSink final : public device::Sink {
   void StreamBegins(uint32_t stream, uint64_t ticket);
 
   void Reply(uint16_t slot, int32_t status, const uint64_t (&value)[4]);
+  // A failure never reads as success: one of the system, which has no CUresult, is CUDA_ERROR_INVALID_VALUE.
+  void Refuse(uint16_t slot, const Error& why);
+  // The value alone, or why there is none.
+  template <typename T>
+  void ReplyWith(uint16_t slot, const Result<T>& result) {
+    if (!result) return Refuse(slot, result.error());
+    if constexpr (std::is_void_v<T>)
+      Reply(slot, 0, {0, 0, 0, 0});
+    else
+      Reply(slot, 0, {*result, 0, 0, 0});
+  }
   void SetLimit(uint32_t device, uint64_t bytes, int32_t sm_count);
   void SetUsed(uint32_t device, uint64_t bytes);  // by all clients
   // The sticky error of a device, 0 if none.

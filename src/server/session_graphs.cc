@@ -1,7 +1,6 @@
 // Graphs that kernels launch: uploaded, launched and dropped.
 #include <fmt/format.h>
 
-#include "cuda/result.h"
 #include "server/session.h"
 #include "wire/graph_description.h"
 #include "wire/validate.h"
@@ -41,9 +40,8 @@ Status Session::HandleGraphUpload(const wire::Untrusted<wire::RawRecord>& untrus
     if (!nodes) {
       self->Break(nodes.error().text);
     } else {
-      const Status uploaded =
-          self->space_->UploadGraph(body.device, body.graph, std::move(*nodes), (body.flags & wire::kGraphIsNode) != 0);
-      self->sink_->Reply(reply, uploaded ? 0 : uploaded.error().code, {0, 0, 0, 0});
+      self->sink_->ReplyWith(reply, self->space_->UploadGraph(body.device, body.graph, std::move(*nodes),
+                                                              (body.flags & wire::kGraphIsNode) != 0));
     }
     self->Resume();
   });

@@ -119,8 +119,7 @@ Status Session::Execute(const wire::Untrusted<wire::RawRecord>& untrusted) {
     case RecordKind::kImportDrop: return HandleSharing(untrusted);
     case RecordKind::kWord: {
       TUTTI_ASSIGN(const wire::WordBody read, wire::ValidateWord(untrusted));
-      const auto word = space_->Word(read.address, read.bytes, read.add);
-      sink_->Reply(head.reply, word ? 0 : word.error().code, {word ? *word : 0, 0, 0, 0});
+      sink_->ReplyWith(head.reply, space_->Word(read.address, read.bytes, read.add));
       return {};
     }
     case RecordKind::kMemoryUse: return HandleMemoryUse(untrusted);
@@ -200,8 +199,7 @@ Status Session::HandleConditional(const wire::Untrusted<wire::RawRecord>& untrus
   TUTTI_ASSIGN(const wire::ConditionCreateBody body,
                wire::ValidateConditionCreate(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
   TUTTI_TRY(MayUse(body.device));
-  const auto condition = space_->CreateCondition(body.device);
-  sink_->Reply(head.reply, condition ? 0 : condition.error().code, {condition ? *condition : 0, 0, 0, 0});
+  sink_->ReplyWith(head.reply, space_->CreateCondition(body.device));
   return {};
 }
 
@@ -242,7 +240,7 @@ Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted
     AllocateByEviction(body, reply);
     return {};
   }
-  sink_->Reply(reply, address ? 0 : address.error().code, {address ? *address : 0, 0, 0, 0});
+  sink_->ReplyWith(reply, address);
   return {};
 }
 
@@ -273,7 +271,7 @@ void Session::Evict(const wire::AllocateBody& body, uint16_t reply) {
         self->Evict(body, reply);
         return;
       }
-      self->sink_->Reply(reply, address ? 0 : address.error().code, {address ? *address : 0, 0, 0, 0});
+      self->sink_->ReplyWith(reply, address);
       self->Resume();
     });
   });
@@ -319,9 +317,7 @@ Status Session::HandlePrepare(const wire::Untrusted<wire::RawRecord>& untrusted)
         const auto kernel = self->space_->Prepare(body.module, body.function, body.block);
         if (!kernel) {
           self->KeepPrepareLog(body.module, body.function, kernel.error().text);
-          self->sink_->Reply(reply, kernel.error().code != 0 ? kernel.error().code : cuda::CUDA_ERROR_INVALID_VALUE,
-                             {0, 0, 0, 0});
-          return;
+          return self->sink_->Refuse(reply, kernel.error());
         }
         self->sink_->Reply(reply, 0, {kernel->id, kernel->local_bytes, kernel->max_threads, 0});
       });
@@ -334,9 +330,8 @@ Status Session::HandleOccupancy(const wire::Untrusted<wire::RawRecord>& untruste
   const bool taken =
       services_.loaders->Add(info_.id, [self = shared_from_this(), body, reply = untrusted.Unchecked().reply] {
         if (self->over()) return;
-        const auto blocks =
-            self->space_->BlocksPerSm(body.module, body.function, body.block_threads, body.dynamic_shared_bytes);
-        self->sink_->Reply(reply, blocks ? 0 : blocks.error().code, {blocks ? *blocks : 0, 0, 0, 0});
+        self->sink_->ReplyWith(reply, self->space_->BlocksPerSm(body.module, body.function, body.block_threads,
+                                                                body.dynamic_shared_bytes));
       });
   if (!taken) return Fail("the client already waits for as many kernels as it may");
   return {};

@@ -23,7 +23,7 @@ Status Session::HandleSharing(const wire::Untrusted<wire::RawRecord>& untrusted)
   const wire::RawRecord& head = untrusted.Unchecked();
   const auto refuse = [&](const Error& error) -> Status {
     log::Debug("Client {}: {}", info_.pid, error.text);
-    sink_->Reply(head.reply, CodeOf(error), {0, 0, 0, 0});
+    sink_->Refuse(head.reply, error);
     return {};
   };
   switch (head.kind) {
