@@ -28,6 +28,9 @@ enum class Stage : uint8_t { kScalarIr, kWideIr, kOptimizedIr, kAssembly, kObjec
 struct CompileOptions {
   std::array<uint32_t, 3> block = {0, 0, 0};  // threads per block; 0,0,0: code for any shape
   uint32_t optimize = 2;  // 0 .. 3
+  // code that is there soon, not fast (compiler/threads); fails with NOT_SUPPORTED for kernels that it is not for
+  bool quick = false;
+  bool quick_for_all = false;  // also where optimised code is there as soon, and with loops without bounds; for tests
   // check addresses against the client's window; off for the bench `fence` alone
   bool check_addresses = true;
   bool lane_after_lane = false;  // each loop that may run so does (WidenOptions); for tests
@@ -46,20 +49,26 @@ class ImageCompiler {
   // be null.
   static Result<std::unique_ptr<ImageCompiler>> Open(std::span<const uint8_t> image, uint32_t capability = 0,
                                                      PhaseTimes* times = nullptr);
+  ~ImageCompiler();
 
   const module::ModuleIndex& index() const { return layout_->index(); }
   const ptx::Module& module() const { return *module_; }
 
   // Fails with CUDA_ERROR_NOT_FOUND, or for a kernel that cannot be compiled with CUDA_ERROR_INVALID_PTX or
   // CUDA_ERROR_NOT_SUPPORTED and the reasons.
+  // Quick code is for being asked for first: the optimised code after it takes its scalar IR as it is.
   Result<std::vector<uint8_t>> Compile(const std::string& kernel, const CompileOptions& options,
-                                       PhaseTimes* times = nullptr) const;
+                                       PhaseTimes* times = nullptr);
 
  private:
+  struct Lowered;
+
   ImageCompiler(std::unique_ptr<ptx::Module> module, std::unique_ptr<ModuleLayout> layout);
+  Result<std::unique_ptr<Lowered>> Lower(const std::string& kernel, const CompileOptions& options) const;
 
   std::unique_ptr<ptx::Module> module_;
   std::unique_ptr<ModuleLayout> layout_;  // refers to *module_
+  std::unique_ptr<Lowered> lowered_;  // what quick code was asked for last, or null
 };
 
 }  // namespace tutti::compiler

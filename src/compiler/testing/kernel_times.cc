@@ -1,7 +1,7 @@
 // Measures the compiler's code without a device around it: the kernels of `./dev bench kernels` on one thread, beside
 // native C++, with the time each took to compile.
 //
-//   kernel_times [--no-fence] [--cpu NAME] [KERNEL...]
+//   kernel_times [--quick] [--no-fence] [--cpu NAME] [KERNEL...]
 #include <fmt/format.h>
 #include <time.h>
 
@@ -147,6 +147,8 @@ int main(int count, char** arguments) {
     const std::string argument = arguments[i];
     if (argument == "--no-fence") {
       options.check_addresses = false;
+    } else if (argument == "--quick") {
+      options.quick = options.quick_for_all = true;
     } else if (argument == "--cpu" && i + 1 < count) {
       options.target = HostTarget::Named(arguments[++i]);
     } else {

@@ -89,6 +89,15 @@ TEST_P(RunCase, GivesTheSameWithoutACopyForLanesThatMeetApart) {
   ExpectWhatItSays(test, outcome);
 }
 
+// Kernels that are not for it say so.
+TEST_P(RunCase, GivesTheSameAThreadAtATime) {
+  const run_test::TestCase test = run_test::ReadTestCase(GetParam());
+  const CaseOutcome outcome = RunOf(test, {.quick = true, .quick_for_all = true, .target = HostTarget::Detect()});
+  if (outcome.error == "CUDA_ERROR_NOT_SUPPORTED" && outcome.why.contains("a thread at a time"))
+    GTEST_SKIP() << outcome.why;
+  ExpectWhatItSays(test, outcome);
+}
+
 // What the fence refuses, and so no GPU runs.
 constexpr const char* kNotFenced[] = {
     "\n  alloca", "\n  st.async", "\n  mapa",   "\n  tensormap",

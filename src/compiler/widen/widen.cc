@@ -21,17 +21,6 @@
 namespace tutti::compiler {
 namespace {
 
-// Local memory of each lane for recursive functions.
-constexpr uint64_t kRecursionBytes = 16 << 10;
-constexpr uint64_t kLineBytes = 64;
-
-uint32_t KernelNumber(const llvm::Module& module, unsigned i) {
-  const llvm::NamedMDNode* numbers = module.getNamedMetadata("tutti.kernel");
-  if (numbers == nullptr || numbers->getNumOperands() == 0 || numbers->getOperand(0)->getNumOperands() <= i) return 0;
-  const auto* constant = llvm::mdconst::dyn_extract_or_null<llvm::ConstantInt>(numbers->getOperand(0)->getOperand(i));
-  return constant != nullptr ? static_cast<uint32_t>(constant->getZExtValue()) : 0;
-}
-
 // The emitter's slots become SSA values.
 void PromoteSlots(llvm::Function& function) {
   std::vector<llvm::AllocaInst*> slots;
@@ -52,19 +41,6 @@ Status WidenFunction(llvm::Function& scalar, llvm::Function& wide, ModuleState& 
   TUTTI_TRY(emitter.Emit());
   PromoteSlots(wide);
   return {};
-}
-
-// Of each lane: enough for all functions that are on the call stack at once, and the stack of alloca.
-uint64_t FrameBytes(llvm::ArrayRef<llvm::Function*> scalars, uint64_t stack_bytes) {
-  uint64_t of_kernel = 0, of_others = 0;
-  for (const llvm::Function* scalar : scalars) {
-    uint64_t& bytes = scalar->getName() == "tutti.kernel" ? of_kernel : of_others;
-    bytes += LocalFrame(*scalar).bytes();
-  }
-  const uint64_t bytes = of_kernel + (of_others != 0 ? kRecursionBytes : 0) + stack_bytes;
-  // Multiples of this put the lanes' copies of a variable into few sets of a cache.
-  constexpr uint64_t kFewSets = 512;
-  return bytes != 0 && bytes % kFewSets == 0 ? bytes + kLineBytes : bytes;
 }
 
 llvm::Function* Declare(llvm::Module& module, llvm::FunctionType* type, const llvm::Twine& name) {
@@ -94,9 +70,6 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
   TUTTI_TRY(PrepareForWidening(module, options));
   InterleaveLocals(*module.getFunction("tutti.kernel"));
   ModuleState state(module, options);
-  state.static_shared_bytes = KernelNumber(module, 0);
-  state.param_bytes = KernelNumber(module, 2);
-  state.constant_bytes = KernelNumber(module, 3);
 
   std::vector<llvm::Function*> scalars;
   for (llvm::Function& function : module) {

@@ -69,6 +69,7 @@ CommandLineResult ParseCommandLine(int count, char** arguments) {
       .Placeholder("FILE");
   options.AddOption("--cpu", &line.cpu,
                     "Compile for this processor (x86-64-v3, znver4, ...) instead of this machine's");
+  options.AddFlag("--quick", &line.quick, "Make what a first launch runs until the optimised code is there");
   options.AddFlag("-v,--verbose,--time-passes", &line.verbose, "Print how long each phase took, on standard error");
   options.AddFlag("--worker", &line.worker, "Serve compile requests on descriptor 3, in a sandbox");
   options.AddFlag("--cache-key", &line.cache_key, "Print what the generated code depends on besides its input");

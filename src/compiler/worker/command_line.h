@@ -19,6 +19,7 @@ struct CommandLine {
   std::optional<Stage> stage;   // none: list the module
   bool index = false;           // --emit=index
   bool verbose = false;
+  bool quick = false;           // code of single threads
   std::string cpu;              // empty: this machine's
   std::array<uint32_t, 3> block = {0, 0, 0};
   uint32_t optimize = 2;

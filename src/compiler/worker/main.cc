@@ -88,6 +88,7 @@ int Run(const CommandLine& line) {
   }
   const CompileOptions options{.block = line.block,
                                .optimize = line.optimize,
+                               .quick = line.quick,
                                .target = line.cpu.empty() ? HostTarget::Detect() : HostTarget::Named(line.cpu),
                                .until = *line.stage};
   const auto result = (*compiler)->Compile(kernel, options, &times);

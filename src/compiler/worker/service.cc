@@ -44,7 +44,7 @@ Status Service::WarmUp() {
   return {};
 }
 
-Result<const ImageCompiler*> Service::Open(std::vector<uint8_t> image, uint32_t capability) {
+Result<ImageCompiler*> Service::Open(std::vector<uint8_t> image, uint32_t capability) {
   if (compiler_ == nullptr || image != image_ || capability != capability_) {
     compiler_.reset();
     TUTTI_ASSIGN(compiler_, ImageCompiler::Open(image, capability));
@@ -57,7 +57,7 @@ Result<const ImageCompiler*> Service::Open(std::vector<uint8_t> image, uint32_t 
 Result<std::vector<uint8_t>> Service::Answer(const CompileRequest& request, std::vector<uint8_t> image) {
   if (request.op != CompileOp::kIndex && request.op != CompileOp::kKernel)
     return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "no request for tutti-compiler (tutti-fence fences)");
-  TUTTI_ASSIGN(const ImageCompiler* compiler, Open(std::move(image), request.capability));
+  TUTTI_ASSIGN(ImageCompiler * compiler, Open(std::move(image), request.capability));
   if (request.op == CompileOp::kIndex) return module::Serialize(compiler->index());
   CompileOptions options{.optimize = std::min(request.optimize, 3u), .target = target_};
   for (int i = 0; i < 3; ++i) options.block[i] = request.block[i];

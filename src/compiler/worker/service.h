@@ -27,7 +27,7 @@ class Service {
   Result<std::vector<uint8_t>> Answer(const CompileRequest& request, std::vector<uint8_t> image);
 
  private:
-  Result<const ImageCompiler*> Open(std::vector<uint8_t> image, uint32_t capability);
+  Result<ImageCompiler*> Open(std::vector<uint8_t> image, uint32_t capability);
 
   HostTarget target_;
   std::vector<uint8_t> image_;

@@ -47,11 +47,9 @@ struct Turn {
   Judge judge;
   uint64_t every;
 };
-constexpr Turn kTurns[] = {{Judge::kFencedInterpreter, 1},
-                           {Judge::kAvx512, 1},
-                           {Judge::kAvx2, 2},
-                           {Judge::kBaseline, 6},
-                           {Judge::kFencedCompiler, 48}};
+constexpr Turn kTurns[] = {
+    {Judge::kFencedInterpreter, 1}, {Judge::kAvx512, 1},         {Judge::kQuick, 1}, {Judge::kAvx2, 2},
+    {Judge::kBaseline, 6},          {Judge::kFencedCompiler, 48}};
 
 class Fuzzer {
  public:
@@ -77,6 +75,10 @@ class Fuzzer {
         if (!CanRun(judge) || programs_ % every != 0) continue;
         Run got = runner_.Execute(program, judge);
         if (got.error.find("cannot be fenced") != std::string::npos) continue;
+        if (got.error.find(kNotForThreads) != std::string::npos) {
+          ++not_for_threads_;
+          continue;
+        }
         if (got.error.starts_with(kTooLarge)) {
           ++too_large_;
           continue;
@@ -105,6 +107,7 @@ class Fuzzer {
     fmt::print("{} programs of {} statements, {} differences\n", programs_, statements_, differences_.size());
     for (size_t judge = 0; judge < kJudges; ++judge)
       fmt::print("{}: {:.1f} s\n", NameOf(static_cast<Judge>(judge)), runner_.seconds(static_cast<Judge>(judge)));
+    fmt::print("{}: {} programs\n", kNotForThreads, not_for_threads_);
     if (too_large_ != 0) fmt::print("{}, fenced: {} programs\n", kTooLarge, too_large_);
     bool all_known = true;
     for (const auto& [form, why] : refused_) {
@@ -213,6 +216,7 @@ class Fuzzer {
   const Arguments& arguments_;
   Runner runner_;
   uint64_t programs_ = 0, statements_ = 0;  // that all judges have run
+  uint64_t not_for_threads_ = 0;
   uint64_t too_large_ = 0;  // programs with a copy, when fenced
   std::map<std::string, std::string> refused_;
   std::map<std::string, uint64_t> differences_;

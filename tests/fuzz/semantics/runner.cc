@@ -141,6 +141,7 @@ compiler::CompileOptions OptionsOf(Judge judge, uint64_t seed) {
       return {.lane_after_lane = lane_after_lane,
               .apart_copies = copies,
               .target = compiler::HostTarget::Named("x86-64-v3")};
+    case Judge::kQuick: return {.quick = true, .quick_for_all = true, .target = compiler::HostTarget::Detect()};
     case Judge::kBaseline: return {.apart_copies = copies, .target = compiler::HostTarget::Named("x86-64-v2")};
     default:
       return {.lane_after_lane = lane_after_lane, .apart_copies = copies, .target = compiler::HostTarget::Detect()};
@@ -167,8 +168,9 @@ std::string RunAsItMay(compiler::CompileOptions options,
 }  // namespace
 
 const char* NameOf(Judge judge) {
-  static constexpr const char* kNames[] = {"interpreter",    "interpreter, fenced", "compiler, this machine",
-                                           "compiler, AVX2", "compiler, SSE",       "compiler, fenced"};
+  static constexpr const char* kNames[] = {
+      "interpreter",   "interpreter, fenced", "compiler, this machine",      "compiler, AVX2",
+      "compiler, SSE", "compiler, fenced",    "compiler, a thread at a time"};
   return kNames[static_cast<size_t>(judge)];
 }
 

@@ -9,8 +9,8 @@
 
 namespace semantics {
 
-enum class Judge : uint8_t { kInterpreter, kFencedInterpreter, kAvx512, kAvx2, kBaseline, kFencedCompiler };
-inline constexpr size_t kJudges = 6;
+enum class Judge : uint8_t { kInterpreter, kFencedInterpreter, kAvx512, kAvx2, kBaseline, kFencedCompiler, kQuick };
+inline constexpr size_t kJudges = 7;
 const char* NameOf(Judge judge);
 // Whether this machine can.
 bool CanRun(Judge judge);
@@ -21,6 +21,8 @@ struct Extent {
 };
 
 // Begins what is said of fenced programs that the compiler cannot judge: divergence.md says which.
+// What the compiler says of kernels that have no quick code (compiler/threads).
+inline constexpr const char* kNotForThreads = "cannot be run a thread at a time";
 inline constexpr const char* kTooLarge = "too large for a copy for lanes that meet apart";
 
 struct Run {

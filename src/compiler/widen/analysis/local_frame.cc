@@ -48,4 +48,17 @@ uint64_t StackBytes(const llvm::Module& module) {
   return module.getFunction(IntrinsicName("tutti.stack").get()) != nullptr ? kLocalStackBytes : 0;
 }
 
+uint64_t FrameBytes(llvm::ArrayRef<llvm::Function*> functions, uint64_t stack_bytes) {
+  constexpr uint64_t kRecursionBytes = 16 << 10;
+  uint64_t of_kernel = 0, of_others = 0;
+  for (const llvm::Function* function : functions) {
+    uint64_t& bytes = function->getName() == "tutti.kernel" ? of_kernel : of_others;
+    bytes += LocalFrame(*function).bytes();
+  }
+  const uint64_t bytes = of_kernel + (of_others != 0 ? kRecursionBytes : 0) + stack_bytes;
+  // Multiples of this put the lanes' copies of a variable into few sets of a cache.
+  constexpr uint64_t kFewSets = 512, kLineBytes = 64;
+  return bytes != 0 && bytes % kFewSets == 0 ? bytes + kLineBytes : bytes;
+}
+
 }  // namespace tutti::compiler

@@ -37,5 +37,7 @@ class LocalFrame {
 
 // Of each lane's local memory, for alloca: tutti.stack. 0 if the module has none.
 uint64_t StackBytes(const llvm::Module& module);
+// Of each lane: enough for all functions that are on the call stack at once, and the stack of alloca.
+uint64_t FrameBytes(llvm::ArrayRef<llvm::Function*> functions, uint64_t stack_bytes);
 
 }  // namespace tutti::compiler

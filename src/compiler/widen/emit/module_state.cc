@@ -4,6 +4,25 @@
 #include <llvm/IR/Metadata.h>
 
 namespace tutti::compiler {
+namespace {
+
+// The i-th number of !tutti.kernel (compiler/ir_contract.md).
+uint32_t KernelNumber(const llvm::Module& module, unsigned i) {
+  const llvm::NamedMDNode* numbers = module.getNamedMetadata("tutti.kernel");
+  if (numbers == nullptr || numbers->getNumOperands() == 0 || numbers->getOperand(0)->getNumOperands() <= i) return 0;
+  const auto* constant = llvm::mdconst::dyn_extract_or_null<llvm::ConstantInt>(numbers->getOperand(0)->getOperand(i));
+  return constant != nullptr ? static_cast<uint32_t>(constant->getZExtValue()) : 0;
+}
+
+}  // namespace
+
+ModuleState::ModuleState(llvm::Module& scalar, const WidenOptions& how)
+    : module(scalar),
+      options(how),
+      block(how.block),
+      param_bytes(KernelNumber(scalar, 2)),
+      constant_bytes(KernelNumber(scalar, 3)),
+      static_shared_bytes(KernelNumber(scalar, 0)) {}
 
 uint32_t LocationTable::IndexOf(const llvm::Instruction& instruction) {
   const llvm::MDNode* node = instruction.getMetadata("tutti.loc");

@@ -29,7 +29,8 @@ class LocationTable {
 };
 
 struct ModuleState {
-  ModuleState(llvm::Module& widened, const WidenOptions& how) : module(widened), options(how), block(how.block) {}
+  // Of a module as lower/ makes it.
+  ModuleState(llvm::Module& scalar, const WidenOptions& how);
 
   llvm::Module& module;
   const WidenOptions& options;

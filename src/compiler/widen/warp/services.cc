@@ -195,7 +195,7 @@ class Service {
     };
     const bool waits = IsTrue(2);
     if (IsUniform(0) && IsUniform(1)) {
-      const BarrierMode wait = AllReadOneWord(call_) ? BarrierMode::kArriveAndWaitDown : BarrierMode::kArriveAndWait;
+      const BarrierMode wait = WaitModeOf(call_);
       // Lanes arrived here one after the other and are all here: as good as if they had never diverged.
       Value* lanes =
           call_.hasMetadata("tutti.whole_warp") && emitter_.is_kernel() ? emitter_.EntryLanes() : emitter_.mask_bits();
@@ -369,6 +369,10 @@ void EmitMistake(FunctionEmitter& emitter, const llvm::CallInst& call, guest::Wa
                               {emitter.abi().warp(), builder.getInt32(static_cast<uint32_t>(what)), emitter.FirstLane(),
                                lanes, emitter.Location(call)});
   });
+}
+
+BarrierMode WaitModeOf(const llvm::CallInst& barrier) {
+  return AllReadOneWord(barrier) ? BarrierMode::kArriveAndWaitDown : BarrierMode::kArriveAndWait;
 }
 
 void EmitTrap(FunctionEmitter& emitter, const llvm::Instruction& instruction, Value* kind) {

@@ -16,6 +16,9 @@ bool EmitService(FunctionEmitter& emitter, const llvm::CallInst& call, const Int
 // Ends the kernel if any of `lanes` (i32) is set; they are the lanes that the mistake names.
 void EmitMistake(FunctionEmitter& emitter, const llvm::CallInst& call, guest::WarpMistake what, llvm::Value* lanes);
 
+// How threads wait at this barrier, if they do.
+guest::BarrierMode WaitModeOf(const llvm::CallInst& barrier);
+
 // Ends the kernel with a fault of the lowest active lane. `kind` (i32) is a guest::FaultKind.
 void EmitTrap(FunctionEmitter& emitter, const llvm::Instruction& instruction, llvm::Value* kind);
 

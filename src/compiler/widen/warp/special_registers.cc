@@ -13,17 +13,6 @@ namespace {
 using guest::BlockState;
 using llvm::Value;
 
-// Offset of the BlockState field that a kBlockField intrinsic reads; 4 or 8 bytes wide, as its result.
-int64_t FieldOffset(llvm::StringRef name) {
-  const auto [family, axis] = name.split('.');
-  const int64_t index = axis.empty() ? 0 : axis.front() - 'x';
-  const int64_t base = llvm::StringSwitch<int64_t>(family)
-#define BLOCK_FIELD(name, members, field) .Case(name, offsetof(BlockState, field))
-#include "compiler/contract/intrinsics.def"
-                           .Default(-1);
-  return base < 0 || index < 0 || index > 2 ? -1 : base + 4 * index;
-}
-
 // Thread coordinates in a block whose shape is known only at run time, or does not fit warps of 32.
 Value* ThreadIndex(FunctionEmitter& emitter, unsigned axis) {
   llvm::IRBuilder<>& builder = emitter.builder();
@@ -41,6 +30,16 @@ Value* ThreadIndex(FunctionEmitter& emitter, unsigned axis) {
 }
 
 }  // namespace
+
+int64_t BlockFieldOffset(llvm::StringRef name) {
+  const auto [family, axis] = name.split('.');
+  const int64_t index = axis.empty() ? 0 : axis.front() - 'x';
+  const int64_t base = llvm::StringSwitch<int64_t>(family)
+#define BLOCK_FIELD(name, members, field) .Case(name, offsetof(BlockState, field))
+#include "compiler/contract/intrinsics.def"
+                           .Default(-1);
+  return base < 0 || index < 0 || index > 2 ? -1 : base + 4 * index;
+}
 
 bool EmitSpecialRegister(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic) {
   llvm::IRBuilder<>& builder = emitter.builder();
@@ -71,7 +70,7 @@ bool EmitSpecialRegister(FunctionEmitter& emitter, const llvm::CallInst& call, c
       return true;
     }
     case Intrinsic::kBlockField: {
-      const int64_t offset = FieldOffset(intrinsic.suffix);
+      const int64_t offset = BlockFieldOffset(intrinsic.suffix);
       if (offset < 0) return false;
       emitter.Define(call, {emitter.abi().BlockField(static_cast<size_t>(offset), call.getType())});
       return true;

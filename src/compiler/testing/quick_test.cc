@@ -1,0 +1,197 @@
+// Code of single threads (compiler/threads), end to end. That every case of tests/run gives the same by it, where it is
+// for it, is in run_cases_test.cc.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/testing/test_module.h"
+#include "cuda/result.h"
+
+namespace tutti::compiler {
+namespace {
+
+using testing::HasSubstr;
+
+std::string Kernel(const std::string& body, const std::string& variables = "") {
+  return ".version 8.0\n.target sm_80\n.address_size 64\n" + variables +
+         ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n.reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %d<8>;\n"
+         "ld.param.u64 %d0, [out]; ld.param.u32 %r0, [n];\n"
+         "mov.u32 %r1, %tid.x; mul.wide.u32 %d1, %r1, 4; add.u64 %d2, %d0, %d1;\n" +
+         body + "ret;\n}\n";
+}
+
+CompileOptions Quick(bool for_all = true) {
+  return {.quick = true, .quick_for_all = for_all, .target = HostTarget::Detect()};
+}
+
+struct Ran {
+  std::vector<uint32_t> out;
+  std::optional<GuestFault> fault;
+  std::string error;
+};
+
+Ran RunQuick(const std::string& ptx, uint32_t threads, uint32_t n = 0) {
+  Ran ran{.out = std::vector<uint32_t>(threads), .fault = std::nullopt, .error = ""};
+  auto module = TestModule::Open(ptx, Quick());
+  if (!module) return {.out = {}, .fault = std::nullopt, .error = module.error().text};
+  // The whole window, so that what lies behind is foreign.
+  GridLaunch launch{.block = {threads, 1, 1},
+                    .window_base = reinterpret_cast<uint64_t>(ran.out.data()),
+                    .window_bytes = ran.out.size() * sizeof(uint32_t)};
+  const auto result = module->Run("k", launch.Param(ran.out.data()).Param(n));
+  if (!result) {
+    ran.error = result.error().text;
+  } else {
+    ran.fault = result->fault;
+  }
+  return ran;
+}
+
+// What the compiler says about a kernel that the server asks quick code of.
+std::string Obstacle(const std::string& ptx) {
+  auto compiler = ImageCompiler::Open({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()});
+  if (!compiler) return compiler.error().text;
+  CompileOptions options = Quick(false);
+  options.block = {64, 1, 1};
+  const auto code = (*compiler)->Compile("k", options);
+  if (code) return "";
+  EXPECT_EQ(code.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
+  return code.error().text;
+}
+
+// Long enough to be worth it.
+std::string Long() {
+  std::string body;
+  for (int i = 0; i < 300; ++i) body += "mul.lo.u32 %r3, %r3, %r1; xor.b32 %r3, %r3, %r0;\n";
+  return "mov.u32 %r3, %r1;\n" + body + "st.global.u32 [%d2], %r3;\n";
+}
+
+TEST(Quick, IsForLongKernelsOnly) {
+  EXPECT_THAT(Obstacle(Kernel("st.global.u32 [%d2], %r1;\n")), HasSubstr("instructions only"));
+  EXPECT_EQ(Obstacle(Kernel(Long())), "");
+}
+
+// A block that has begun in quick code ends in it.
+TEST(Quick, IsForKernelsWhoseBlocksAreSureToEndSoon) {
+  EXPECT_THAT(Obstacle(Kernel(Long() + "mov.u32 %r4, 0;\nround: ld.global.u32 %r5, [%d2]; add.u32 %r5, %r5, %r4;\n"
+                                       "st.global.u32 [%d2], %r5; add.u32 %r4, %r4, 1;\n"
+                                       "setp.lt.u32 %p0, %r4, %r0; @%p0 bra round;\n")),
+              HasSubstr("rounds"));
+  EXPECT_EQ(Obstacle(Kernel(Long() + "mov.u32 %r4, 0;\nround: ld.global.u32 %r5, [%d2]; add.u32 %r5, %r5, %r4;\n"
+                                     "st.global.u32 [%d2], %r5; add.u32 %r4, %r4, 1;\n"
+                                     "setp.lt.u32 %p0, %r4, 100; @%p0 bra round;\n")),
+            "");
+  // As the lanes of a warp clear memory: the count wraps around zero.
+  EXPECT_EQ(Obstacle(Kernel(Long() + "mov.u32 %r4, %laneid; or.b32 %r4, %r4, 0xffffff80;\n"
+                                     "round: st.global.u32 [%d2+4096], %r4; add.u32 %r5, %r4, 128;\n"
+                                     "setp.lt.s32 %p0, %r4, 0; mov.u32 %r4, %r5; @%p0 bra round;\n")),
+            "");
+}
+
+TEST(Quick, IsForKernelsThatWaitForOtherBlocks) {
+  EXPECT_EQ(Obstacle(Kernel(Long() + "wait: ld.volatile.global.u32 %r4, [%d2]; setp.eq.u32 %p0, %r4, 0;\n"
+                                     "@%p0 bra wait;\n")),
+            "");
+}
+
+TEST(Quick, IsNotForCallsByAddress) {
+  EXPECT_THAT(Obstacle(".version 8.0\n.target sm_80\n.address_size 64\n.func f(.param .b32 x) { ret; }\n"
+                       ".visible .entry k(.param .u64 out)\n{\n.reg .b64 %d<4>; .reg .b32 %r<4>; .reg .pred %p;\n"
+                       "ld.param.u64 %d0, [out]; mov.u64 %d1, f; ld.global.u64 %d2, [%d0]; st.global.u64 [%d0], %d1;\n"
+                       "mov.u32 %r1, %tid.x;mov.u32 %r0, %r1;mov.u32 %r3, %r1;\n" +
+                       std::string("{ .param .b32 a; st.param.b32 [a], %r1;\nproto: .callprototype _ (.param .b32 _);\n"
+                                   "call %d2, (a), proto; }\n") +
+                       "ret;\n}\n"),
+              testing::AnyOf(HasSubstr("it calls"), HasSubstr("instructions only")));
+}
+
+TEST(Quick, OptimisedCodeAfterItIsTheSameAsWithoutIt) {
+  const std::string ptx = Kernel(Long());
+  const auto open = [&] { return *ImageCompiler::Open({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()}); };
+  CompileOptions optimised{.block = {64, 1, 1}, .target = HostTarget::Detect()}, quick = Quick();
+  quick.block = optimised.block;
+  const auto alone = open()->Compile("k", optimised);
+  auto compiler = open();
+  const auto first = compiler->Compile("k", quick);
+  const auto second = compiler->Compile("k", optimised);
+  ASSERT_TRUE(alone && first && second);
+  EXPECT_EQ(*alone, *second);
+  EXPECT_NE(*first, *second);
+}
+
+// As programs do that were written for warps in lockstep.
+TEST(Quick, LanesExchangeThroughSharedMemoryWithoutABarrier) {
+  const Ran ran = RunQuick(Kernel("mov.u32 %r2, s; shl.b32 %r3, %r1, 2; add.u32 %r2, %r2, %r3;\n"
+                                  "mul.lo.u32 %r4, %r1, 3; st.shared.u32 [%r2], %r4;\n"
+                                  "xor.b32 %r5, %r3, 124; mov.u32 %r6, s; add.u32 %r6, %r6, %r5;\n"
+                                  "ld.shared.u32 %r7, [%r6];\n"  // of lane 31 - this
+                                  "add.u32 %r7, %r7, 1000; st.shared.u32 [%r2], %r7;\n"
+                                  "ld.shared.u32 %r8, [%r6];\n"
+                                  "st.global.u32 [%d2], %r8;\n",
+                                  ".shared .align 4 .b32 s[32];\n"),
+                           32);
+  ASSERT_EQ(ran.error, "");
+  for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(ran.out[lane], 1000 + 3 * lane) << lane;
+}
+
+TEST(Quick, LanesOfDifferentRoundsKeepTogetherBehindTheirLoop) {
+  // Lane i goes round i times; then each reads what the last one to leave has stored.
+  const Ran ran = RunQuick(Kernel("mov.u32 %r2, s; shl.b32 %r3, %r1, 2; add.u32 %r2, %r2, %r3; mov.u32 %r4, 0;\n"
+                                  "round: ld.volatile.shared.u32 %r5, [%r2]; add.u32 %r5, %r5, 2;\n"
+                                  "st.volatile.shared.u32 [%r2], %r5; add.u32 %r4, %r4, 1;\n"
+                                  "setp.le.u32 %p0, %r4, %r1; @%p0 bra round;\n"
+                                  "ld.volatile.shared.u32 %r6, [s+124]; st.global.u32 [%d2], %r6;\n",
+                                  ".shared .align 4 .b32 s[32];\n"),
+                           32);
+  ASSERT_EQ(ran.error, "");
+  for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(ran.out[lane], 64u) << lane;
+}
+
+TEST(Quick, AFaultNamesThreadAddressAndLine) {
+  const Ran ran = RunQuick(Kernel("mul.wide.u32 %d1, %r1, 8; add.u64 %d2, %d0, %d1;\nst.global.u32 [%d2], %r1;\n"), 40);
+  ASSERT_TRUE(ran.fault) << ran.error;
+  EXPECT_EQ(ran.fault->kind, guest::FaultKind::kIllegalAddress);
+  EXPECT_EQ(ran.fault->thread, 20u);
+  EXPECT_EQ(ran.fault->address, reinterpret_cast<uint64_t>(ran.out.data()) + 160);
+  EXPECT_EQ(ran.fault->ptx_line, 10u);
+  EXPECT_EQ(ran.out[38], 19u);
+}
+
+TEST(Quick, AnAccessThatReachesBeyondTheEndOfTheWindowIsAFault) {
+  EXPECT_TRUE(RunQuick(Kernel("add.u64 %d3, %d0, 124; ld.global.u64 %d4, [%d3];\n"
+                              "cvt.u32.u64 %r4, %d4; st.global.u32 [%d0], %r4;\n"),
+                       32)
+                  .fault);
+  const Ran misaligned = RunQuick(Kernel("add.u64 %d3, %d2, 2; st.global.u32 [%d3], %r1;\n"), 16);
+  ASSERT_TRUE(misaligned.fault);
+  EXPECT_EQ(misaligned.fault->kind, guest::FaultKind::kMisalignedAddress);
+  EXPECT_TRUE(RunQuick(Kernel("sub.u64 %d3, %d0, 4; atom.global.add.u32 %r3, [%d3], 1;\n"), 1).fault);
+  EXPECT_TRUE(RunQuick(Kernel("mov.u32 %r3, 64; st.shared.u32 [%r3+65536], %r1;\n"), 1).fault);
+}
+
+TEST(Quick, AWarpOperationNamesTheLanesThatAreElsewhere) {
+  const Ran ran = RunQuick(Kernel("setp.lt.u32 %p0, %r1, 3; @%p0 bra.uni low;\n"
+                                  "vote.sync.ballot.b32 %r2, %p0, 0xffffffff; bra end;\n"
+                                  "low: bar.warp.sync 7;\nshfl.sync.idx.b32 %r2, %r1, 0, 31, 0xffffffff;\n"
+                                  "end: st.global.u32 [%d2], %r2;\n"),
+                           32);
+  ASSERT_TRUE(ran.fault) << ran.error;
+  EXPECT_THAT(ran.fault->text, HasSubstr("elsewhere"));
+}
+
+TEST(Quick, VariablesOfAThreadOutliveItsStops) {
+  const Ran ran = RunQuick(Kernel(".local .align 16 .b8 a[64];\n mov.u64 %d3, a; cvta.local.u64 %d3, %d3;\n"
+                                  "and.b32 %r2, %r1, 15; mul.wide.u32 %d4, %r2, 4; add.u64 %d4, %d3, %d4;\n"
+                                  "mul.lo.u32 %r3, %r1, 7; st.u32 [%d4], %r3; bar.sync 0;\n"
+                                  "ld.u32 %r4, [%d4]; add.u32 %r4, %r4, %r2; bar.warp.sync 0xffffffff;\n"
+                                  "st.global.u32 [%d2], %r4;\n"),
+                           64);
+  ASSERT_EQ(ran.error, "");
+  for (uint32_t thread = 0; thread < 64; ++thread) EXPECT_EQ(ran.out[thread], 7 * thread + thread % 16) << thread;
+}
+
+}  // namespace
+}  // namespace tutti::compiler

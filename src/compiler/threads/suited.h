@@ -1,0 +1,26 @@
+// Which kernels can be run a thread at a time (threads.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace llvm {
+class Function;
+class LoopInfo;
+class Module;
+class ScalarEvolution;
+}  // namespace llvm
+
+namespace tutti::compiler {
+
+// Why it cannot be run so, or is not worth it, as far as that is seen before anything is inlined; empty: nothing speaks
+// against it.
+std::string ObstacleIn(const llvm::Module& module, uint32_t least_instructions);
+// The same of the kernel, into which all that it calls has been inlined.
+std::string ObstacleInKernel(const llvm::Function& kernel);
+
+// The same of its loops. A block that has begun in quick code ends in it, so it must be sure to end soon: each loop has
+// few rounds whatever the data are, or waits for other threads (widen/divergence/spin_loops.h).
+std::string ObstacleInLoops(const llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution);
+
+}  // namespace tutti::compiler

@@ -1,0 +1,36 @@
+// From the code of one thread to a kernel that runs its threads one after the other: quick code. LLVM takes a tenth
+// of the time for it, or less, that it takes for warps of 32 lanes, and it is 4 to 300 times slower.
+//
+// Takes what widen/ takes (compiler/ir_contract.md), and makes what widen/ makes: `tutti_kernel`, with the same
+// results.
+//
+// How: the kernel becomes a function of one thread that runs to the next *stop* (compiler/runtime/thread_state.h) and
+// returns; called again, it goes on behind it (cuts.h). Which threads go on, and what operations between them give, is
+// in compiler/runtime/thread_warp.cc, which is machine code beforehand.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace tutti::compiler {
+
+struct ThreadOptions {
+  std::string name;  // of the kernel, for its descriptor
+  uint32_t block[3] = {0, 0, 0};  // threads per block; 0,0,0: any shape
+  // Kernels of fewer instructions are not worth it: optimised, they are there as soon.
+  uint32_t least_instructions = 0;
+  // also with loops that may go round for long; for tests
+  bool any_loop = false;
+};
+
+// In place. Fails with CUDA_ERROR_NOT_SUPPORTED, and the reason, for kernels that are not to be compiled like this:
+// matrix operations, clusters, grid barriers, calls that cannot be inlined. The module is unusable then.
+Status MakeThreads(llvm::Module& module, const ThreadOptions& options);
+
+}  // namespace tutti::compiler

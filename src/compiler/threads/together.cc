@@ -1,0 +1,82 @@
+#include "compiler/threads/together.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Instructions.h>
+
+#include "compiler/threads/cuts.h"
+
+namespace tutti::compiler {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Instruction;
+
+constexpr unsigned kLoads = 1, kStores = 2;
+
+// What another lane of the warp may see of it.
+unsigned SeenOf(const Instruction& instruction) {
+  constexpr unsigned kGeneric = 0, kShared = 3;
+  const llvm::Value* pointer = nullptr;
+  unsigned what = 0;
+  if (const auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+    pointer = atomic->getPointerOperand();
+    what = kStores;
+  } else if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+    pointer = exchange->getPointerOperand();
+    what = kStores;
+  } else if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction)) {
+    pointer = llvm::getLoadStorePointerOperand(&instruction);
+    what = llvm::isa<llvm::LoadInst>(instruction) ? kLoads : kStores;
+    if (instruction.isVolatile()) return what;
+  } else {
+    return 0;
+  }
+  const unsigned space = pointer->getType()->getPointerAddressSpace();
+  if (space == kShared) return what;
+  return space == kGeneric && !llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)) ? what : 0;
+}
+
+// Adds the instructions in front of which to stop, if lanes may have done `seen` since the last stop; returns what they
+// have done at the end.
+unsigned Pass(BasicBlock& block, unsigned seen, llvm::SmallVectorImpl<Instruction*>* found) {
+  for (Instruction& instruction : block) {
+    if (IsStop(instruction)) {
+      seen = 0;
+      continue;
+    }
+    const unsigned now = SeenOf(instruction);
+    if ((now == kLoads && (seen & kStores) != 0) || (now == kStores && (seen & kLoads) != 0)) {
+      if (found != nullptr) found->push_back(&instruction);
+      seen = 0;
+    }
+    seen |= now;
+  }
+  return seen;
+}
+
+}  // namespace
+
+llvm::SmallVector<Instruction*, 16> FindTogether(llvm::Function& kernel) {
+  // By union over the ways into a block; they only grow, so this ends.
+  llvm::DenseMap<const BasicBlock*, unsigned> into;
+  const llvm::ReversePostOrderTraversal<llvm::Function*> order(&kernel);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (BasicBlock* block : order) {
+      const unsigned seen = Pass(*block, into[block], nullptr);
+      for (const BasicBlock* next : llvm::successors(block)) {
+        unsigned& there = into[next];
+        changed |= (there | seen) != there;
+        there |= seen;
+      }
+    }
+  }
+  llvm::SmallVector<Instruction*, 16> found;
+  for (BasicBlock* block : order) Pass(*block, into[block], &found);
+  return found;
+}
+
+}  // namespace tutti::compiler

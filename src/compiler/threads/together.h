@@ -1,0 +1,18 @@
+// Places where lanes keep together although the program does not say so.
+//
+// Programs written for warps in lockstep exchange values through shared memory without a barrier: a lane reads what
+// another one stored an instruction earlier. Where lanes run one after the other, the first would read too early. So
+// between a load of shared memory and a store behind it, or a store and a load, all lanes that come there go on
+// together (Stop::kTogether). Volatile accesses count as shared memory, wherever they are.
+#pragma once
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Function.h>
+
+namespace tutti::compiler {
+
+// The instructions in front of which lanes keep together, so that no load and store that another lane may see have no
+// stop in between.
+llvm::SmallVector<llvm::Instruction*, 16> FindTogether(llvm::Function& kernel);
+
+}  // namespace tutti::compiler
