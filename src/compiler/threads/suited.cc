@@ -1,10 +1,11 @@
 #include "compiler/threads/suited.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
 #include "compiler/threads/bounded_rounds.h"
@@ -78,6 +79,10 @@ std::string ObstacleInKernel(const llvm::Function& kernel) {
     if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
       const llvm::Function* called = call->getCalledFunction();
       if (called == nullptr || !called->isDeclaration()) return "it calls functions that cannot be inlined";
+      // An access that nothing would check, or a function that there is not.
+      const bool is_ours = ClassifyFunction(called).kind != Intrinsic::kNone;
+      if (!is_ours && !llvm::isa<llvm::AssumeInst>(call) && (!called->isIntrinsic() || call->mayReadOrWriteMemory()))
+        return fmt::format("it calls {}", called->getName().str());
     }
     if (llvm::isa<llvm::IndirectBrInst, llvm::CallBrInst, llvm::InvokeInst>(instruction))
       return "it has an indirect branch";
@@ -87,26 +92,49 @@ std::string ObstacleInKernel(const llvm::Function& kernel) {
   return {};
 }
 
-std::string ObstacleInLoops(const llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution) {
-  constexpr uint64_t kMostRounds = 256;  // of all loops around a place together
-  // Or around such a loop, as where blocks look back for sums of the blocks before.
-  const auto waits = [&](const llvm::Loop& loop) {
-    return llvm::any_of(loop.getLoopsInPreorder(), [&](const llvm::Loop* inner) { return IsSpinLoop(loops, *inner); });
-  };
-  const auto rounds_of = [&](const llvm::Loop& loop) -> uint64_t {
-    return waits(loop) ? 1 : MostRounds(loop, evolution);
-  };
-  for (const llvm::Loop* innermost : loops.getLoopsInPreorder()) {
-    uint64_t rounds = 1;
-    for (const llvm::Loop* loop = innermost; loop != nullptr; loop = loop->getParentLoop()) {
-      const uint64_t own = rounds_of(*loop);
-      if (own == 0) return fmt::format("nothing bounds the rounds of a loop at {}", loop->getHeader()->getName().str());
-      rounds *= own;
-      if (rounds > kMostRounds)
-        return fmt::format("a loop at {} has {} rounds", loop->getHeader()->getName().str(), rounds);
-    }
+namespace {
+
+// A read, as programs write it that poll by atomic operations; or an attempt.
+bool ChangesNothingElse(const llvm::Instruction& instruction) {
+  const auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
+  if (atomic == nullptr) return !llvm::isa<llvm::StoreInst>(instruction);
+  const auto* operand = llvm::dyn_cast<llvm::Constant>(atomic->getValOperand());
+  return atomic->getOperation() == llvm::AtomicRMWInst::Xchg || (operand != nullptr && operand->isNullValue());
+}
+
+// It only waits, or collects what it waits for as blocks do that look back for sums: a loop that takes work from a
+// queue looks alike, and may go on for long.
+bool OnlyWaits(const llvm::LoopInfo& loops, const llvm::Loop& loop) {
+  constexpr size_t kMostInstructions = 128;
+  size_t count = 0;
+  for (const llvm::BasicBlock* block : loop.blocks()) {
+    count += block->size();
+    if (!llvm::all_of(*block, ChangesNothingElse)) return false;
   }
-  return {};
+  return count <= kMostInstructions &&
+         llvm::any_of(loop.getLoopsInPreorder(), [&](const llvm::Loop* inner) { return IsSpinLoop(loops, *inner); });
+}
+
+}  // namespace
+
+std::string ObstacleInLoops(const llvm::Function& kernel, const llvm::LoopInfo& loops,
+                            llvm::ScalarEvolution& evolution) {
+  constexpr uint64_t kMostSteps = 20'000;  // of a thread: some 30 ms of a block of 1,024
+  llvm::DenseMap<const llvm::Loop*, uint64_t> rounds;  // of the loop and those around it
+  for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    const uint64_t own = OnlyWaits(loops, *loop) ? 1 : MostRounds(*loop, evolution);
+    const std::string header = loop->getHeader()->getName().str();
+    if (own == 0) return fmt::format("nothing bounds the rounds of the loop at {}", header);
+    const llvm::Loop* parent = loop->getParentLoop();
+    rounds[loop] = own * (parent != nullptr ? rounds.lookup(parent) : 1);
+    if (rounds[loop] > kMostSteps) return fmt::format("the loop at {} may have {} rounds", header, rounds[loop]);
+  }
+  uint64_t steps = 0;
+  for (const llvm::BasicBlock& block : kernel) {
+    const llvm::Loop* loop = loops.getLoopFor(&block);
+    steps += block.size() * (loop != nullptr ? rounds.lookup(loop) : 1);
+  }
+  return steps <= kMostSteps ? "" : fmt::format("its threads may take {} steps", steps);
 }
 
 }  // namespace tutti::compiler

@@ -21,6 +21,7 @@ std::string ObstacleInKernel(const llvm::Function& kernel);
 
 // The same of its loops. A block that has begun in quick code ends in it, so it must be sure to end soon: each loop has
 // few rounds whatever the data are, or waits for other threads (widen/divergence/spin_loops.h).
-std::string ObstacleInLoops(const llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution);
+std::string ObstacleInLoops(const llvm::Function& kernel, const llvm::LoopInfo& loops,
+                            llvm::ScalarEvolution& evolution);
 
 }  // namespace tutti::compiler

@@ -65,7 +65,7 @@ Status Prepare(llvm::Module& module, llvm::Function& kernel, const ThreadOptions
                 managers.functions.getResult<llvm::PostDominatorTreeAnalysis>(kernel));
   if (options.any_loop) return {};
   managers.functions.clear();  // yields have blocks of their own
-  const std::string obstacle = ObstacleInLoops(managers.functions.getResult<llvm::LoopAnalysis>(kernel),
+  const std::string obstacle = ObstacleInLoops(kernel, managers.functions.getResult<llvm::LoopAnalysis>(kernel),
                                                managers.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel));
   return obstacle.empty() ? Status() : NotSuited(obstacle);
 }

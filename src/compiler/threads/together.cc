@@ -7,6 +7,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include "compiler/threads/cuts.h"
+#include "compiler/widen/analysis/intrinsics.h"
 
 namespace tutti::compiler {
 namespace {
@@ -39,11 +40,21 @@ unsigned SeenOf(const Instruction& instruction) {
   return space == kGeneric && !llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)) ? what : 0;
 }
 
+bool IsPrint(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  return call != nullptr && ClassifyCall(*call).kind == Intrinsic::kPrint;
+}
+
 // Adds the instructions in front of which to stop, if lanes may have done `seen` since the last stop; returns what they
 // have done at the end.
 unsigned Pass(BasicBlock& block, unsigned seen, llvm::SmallVectorImpl<Instruction*>* found) {
   for (Instruction& instruction : block) {
     if (IsStop(instruction)) {
+      seen = 0;
+      continue;
+    }
+    if (IsPrint(instruction)) {
+      if (found != nullptr) found->push_back(&instruction);
       seen = 0;
       continue;
     }

@@ -3,7 +3,8 @@
 // Programs written for warps in lockstep exchange values through shared memory without a barrier: a lane reads what
 // another one stored an instruction earlier. Where lanes run one after the other, the first would read too early. So
 // between a load of shared memory and a store behind it, or a store and a load, all lanes that come there go on
-// together (Stop::kTogether). Volatile accesses count as shared memory, wherever they are.
+// together (Stop::kTogether). Volatile accesses count as shared memory, wherever they are. And the lanes of a warp print
+// one text after the other, each all of it, as they do on a GPU.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -11,8 +12,8 @@
 
 namespace tutti::compiler {
 
-// The instructions in front of which lanes keep together, so that no load and store that another lane may see have no
-// stop in between.
+// The instructions in front of which lanes keep together, so that between a load and a store that another lane may see
+// there is a stop always.
 llvm::SmallVector<llvm::Instruction*, 16> FindTogether(llvm::Function& kernel);
 
 }  // namespace tutti::compiler
