@@ -55,13 +55,22 @@ Result<std::vector<uint8_t>> Generate(llvm::Module& module, llvm::TargetMachine&
   return LinkSharedObject(object, SupportObject(), kernel);
 }
 
-Result<std::vector<uint8_t>> FinishQuick(llvm::Module& module, const std::string& kernel, const CompileOptions& options,
-                                         PhaseTimes& times) {
-  times.Start("threads");
+ThreadOptions ThreadOptionsOf(const std::string& kernel, const CompileOptions& options) {
   ThreadOptions threads{.name = kernel,
                         .least_instructions = options.quick_for_all ? 0 : kLeastInstructions,
                         .any_loop = options.quick_for_all};
   for (int i = 0; i < 3; ++i) threads.block[i] = options.block[i];
+  return threads;
+}
+
+// Of a copy: the optimised code is made of the same.
+Result<std::vector<uint8_t>> FinishQuick(const llvm::Module& lowered, const std::string& kernel,
+                                         const CompileOptions& options, PhaseTimes& times) {
+  times.Start("threads");
+  const ThreadOptions threads = ThreadOptionsOf(kernel, options);
+  TUTTI_TRY(CheckForThreads(lowered, threads));
+  const auto copy = llvm::CloneModule(lowered);
+  llvm::Module& module = *copy;
   TUTTI_TRY(MakeThreads(module, threads));
   TUTTI_TRY(VerifyModule(module, "threads"));
   TUTTI_ASSIGN(const auto machine, CreateTargetMachine(options.target, 0));
@@ -162,12 +171,9 @@ Result<std::vector<uint8_t>> ImageCompiler::Compile(const std::string& kernel, c
     TUTTI_ASSIGN(lowered, Lower(kernel, options));
   }
   if (options.until == Stage::kScalarIr) return Text(*lowered->module);
-  std::unique_ptr<llvm::Module> copy;
-  if (options.quick) copy = llvm::CloneModule(*lowered->module);
   auto result =
-      options.quick ? FinishQuick(*copy, kernel, options, phases) : Finish(*lowered->module, kernel, options, phases);
+      options.quick ? FinishQuick(*lowered->module, kernel, options, phases) : Finish(*lowered->module, kernel, options, phases);
   phases.Stop();
-  copy.reset();
   if (options.quick) lowered_ = std::move(lowered);
   if (!result && result.error().code == 0)
     return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "kernel " + kernel + " cannot be compiled: " + result.error().text);

@@ -119,9 +119,12 @@ uint64_t SpilledBytes(const llvm::Function& thread) {
 
 }  // namespace
 
+Status CheckForThreads(const llvm::Module& module, const ThreadOptions& options) {
+  const std::string obstacle = ObstacleIn(module, options.least_instructions);
+  return obstacle.empty() ? Status() : NotSuited(obstacle);
+}
+
 Status MakeThreads(llvm::Module& module, const ThreadOptions& options) {
-  if (const std::string obstacle = ObstacleIn(module, options.least_instructions); !obstacle.empty())
-    return NotSuited(obstacle);
   llvm::Function* kernel = module.getFunction("tutti.kernel");
   if (kernel == nullptr || kernel->isDeclaration()) return Fail("the module has no function tutti.kernel");
   TUTTI_TRY(Prepare(module, *kernel, options));

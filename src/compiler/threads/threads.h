@@ -29,7 +29,10 @@ struct ThreadOptions {
   bool any_loop = false;
 };
 
-// In place. Fails with CUDA_ERROR_NOT_SUPPORTED, and the reason, for kernels that are not to be compiled like this:
+// Fails as MakeThreads does, with what is seen without changing anything.
+Status CheckForThreads(const llvm::Module& module, const ThreadOptions& options);
+
+// In place; the module was checked before. Fails with CUDA_ERROR_NOT_SUPPORTED, and the reason, for kernels that are not to be compiled like this:
 // matrix operations, clusters, grid barriers, calls that cannot be inlined. The module is unusable then.
 Status MakeThreads(llvm::Module& module, const ThreadOptions& options);
 
