@@ -7,6 +7,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
+#include "compiler/widen/analysis/block_waits.h"
 #include "compiler/widen/analysis/intrinsics.h"
 #include "compiler/widen/analysis/local_frame.h"
 #include "compiler/widen/control/calls.h"
@@ -17,6 +18,7 @@
 #include "compiler/widen/emit/module_state.h"
 #include "compiler/widen/lanes/lane_functions.h"
 #include "compiler/widen/memory/interleaved_locals.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 namespace {
@@ -68,8 +70,9 @@ llvm::Function* DeclareKernel(llvm::Module& module) {
 
 Status Widen(llvm::Module& module, const WidenOptions& options) {
   TUTTI_TRY(PrepareForWidening(module, options));
-  InterleaveLocals(*module.getFunction("tutti.kernel"));
   ModuleState state(module, options);
+  if (!MayWaitForBlocks(module)) state.flags |= guest::kBlocksInAnyOrder;
+  InterleaveLocals(*module.getFunction("tutti.kernel"));
 
   std::vector<llvm::Function*> scalars;
   for (llvm::Function& function : module) {

@@ -26,6 +26,12 @@ bool IsClusterSize(const uint32_t (&cluster)[3]) {
   return blocks <= guest::kMaxClusterBlocks;
 }
 
+// Blocks that print are best read in order, and those of a cluster wait for each other.
+bool MayBeginAnywhere(const guest::KernelLaunch& launch) {
+  const uint32_t flags = launch.descriptor->flags & (guest::kBlocksInAnyOrder | guest::kUsesPrint);
+  return flags == guest::kBlocksInAnyOrder && !launch.cooperative && launch.cluster_blocks() == 1;
+}
+
 Fault IllegalAddress(const char* what, uint64_t address) {
   return {.status = cuda::CUDA_ERROR_ILLEGAL_ADDRESS,
           .report = fmt::format("{} with illegal address 0x{:x}", what, address),
@@ -78,7 +84,7 @@ void CpuSpace::PrepareTask(CpuOperation* operation) {
   Task& task = operation->task;
   task.operation = operation;
   task.run_blocks = 1;
-  task.is_kernel = false;
+  task.is_kernel = task.any_order = false;
   task.kernel.cooperative = false;
   task.habits = &TransferHabits();
   task.yields = false;
@@ -147,6 +153,7 @@ void CpuSpace::FillLaunch(CpuOperation* operation, Part* part, KernelInstance* k
   launch.cooperative_workspace = 0;
   launch.operation = operation;
   launch.sm_count = part->device->scheduler.sms();
+  task.any_order = MayBeginAnywhere(launch);
   task.total_blocks = launch.runs();
   task.run_blocks = launch.cluster_blocks();
   counters_[part->ordinal].AddAlone(metrics::Counter::launches);

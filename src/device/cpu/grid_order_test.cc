@@ -22,6 +22,7 @@ struct Case {
   uint32_t learns = 0;         // that the kernel's blocks wait often, and that they do not
   bool other = false;          // another client's chain beside it
   bool killed = false;         // at any moment
+  bool any_order = false;      // is what the kernel says of its blocks, wrongly
 };
 
 Ticker& SharedTicker() {
@@ -156,6 +157,7 @@ class Device final : public interleavings::World {
     chain.task.share = &chain.share;
     chain.task.total_blocks = plan_.blocks;
     chain.task.habits = &habits_;
+    chain.task.any_order = plan_.any_order;
     (void)scheduler_.Submit(&chain.task);
   }
 
@@ -220,6 +222,7 @@ class Device final : public interleavings::World {
     Chain& chain = ChainOf(sm);
     if (chain.begun.test(sm.at)) problem_ = "a block begins twice";
     chain.begun.set(sm.at);
+    if (plan_.any_order) return;
     for (uint64_t earlier = 0; earlier < sm.at; ++earlier) {
       if (!chain.begun.test(earlier) && !IsNextOnAnSm(chain, earlier))
         problem_ = "a block begins before an earlier one";
@@ -303,6 +306,15 @@ INSTANTIATE_TEST_SUITE_P(Small, GridOrder,
                                          Case{.sms = 2, .cores = 1, .blocks = 3, .learns = 1, .other = true},
                                          Case{.sms = 3, .cores = 2, .blocks = 3, .learns = 1, .killed = true},
                                          Case{.sms = 2, .blocks = 3, .preemptions = 1, .killed = true}));
+// Longer blocks: there is a chunk's worth of them.
+INSTANTIATE_TEST_SUITE_P(
+    SaidToWaitForNone, GridOrder,
+    testing::Values(Case{.sms = 2, .blocks = 4, .block_ns = 20'000, .preemptions = 2, .any_order = true},
+                    Case{.sms = 3, .cores = 3, .blocks = 4, .block_ns = 20'000, .preemptions = 0, .any_order = true},
+                    Case{.sms = 3, .cores = 1, .blocks = 4, .block_ns = 20'000, .any_order = true},
+                    Case{.sms = 2, .blocks = 3, .block_ns = 20'000, .moves = 2, .any_order = true},
+                    Case{.sms = 2, .cores = 1, .blocks = 3, .block_ns = 20'000, .other = true, .any_order = true},
+                    Case{.sms = 2, .blocks = 3, .block_ns = 20'000, .killed = true, .any_order = true}));
 
 }  // namespace
 }  // namespace tutti::device::cpu

@@ -18,7 +18,7 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 10;
+inline constexpr uint32_t kAbiVersion = 11;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
@@ -160,6 +160,7 @@ enum KernelFlags : uint32_t {
   kUsesHeap = 1u << 2,
   kCooperative = 1u << 3,  // uses the grid barrier
   kEndsLanes = 1u << 4,  // writes WarpState::lanes
+  kBlocksInAnyOrder = 1u << 5,  // no block can wait for another one, so they may begin in any order
 };
 
 struct SourceLocation {  // for fault reports: the PTX line, and with -lineinfo the source line

@@ -17,10 +17,16 @@ namespace tutti::device::cpu {
 
 using Kind = guest::StandingRuns::Kind;
 
-void BlockOrder::Reset(uint64_t total, uint64_t most_begun) {
+void BlockOrder::Reset(uint64_t total, uint64_t most_begun, uint32_t places) {
   total_ = total;
   most_begun_ = most_begun;
-  next_ = 0;
+  if (places > 1) {
+    places_.Divide(total, places);
+    next_ = total;
+  } else {
+    places_.Clear();
+    next_ = 0;
+  }
   ended_.store(0, std::memory_order_relaxed);
   since_turn_ = since_fresh_ = 0;
   given_back_.clear();
@@ -41,14 +47,16 @@ bool BlockOrder::AllThatStandWait() const { return EarliestThatGoesOn() == kNone
 
 bool BlockOrder::NothingButWaited() const {
   if (standing_.Lowest(Kind::kReady) != nullptr) return false;
-  const auto [first, end] = Fresh();
+  const auto [first, end] = Earliest();
   return first >= end || first > standing_.Lowest(Kind::kWaiting)->index();
 }
 
 guest::BlockRun* BlockOrder::NextBesideStanding(uint64_t begun) {
   const uint64_t going_on = EarliestThatGoesOn();
   guest::BlockRun* run = standing_.Longest();
-  if (++since_turn_ % kTurn == 0) {
+  if (places_.left() != 0) {
+    // None waits: they go on, one like another.
+  } else if (++since_turn_ % kTurn == 0) {
     // the one that has stood longest
   } else if (FreshIsNext(begun, going_on)) {
     return nullptr;
@@ -62,7 +70,7 @@ guest::BlockRun* BlockOrder::NextBesideStanding(uint64_t begun) {
 }
 
 bool BlockOrder::FreshIsNext(uint64_t begun, uint64_t going_on) {
-  const auto [fresh, end] = Fresh();
+  const auto [fresh, end] = Earliest();
   if (fresh >= end) return false;
   if (going_on != kNone) return fresh < going_on;
   if (fresh < standing_.Lowest(Kind::kWaiting)->index()) return true;
@@ -70,7 +78,8 @@ bool BlockOrder::FreshIsNext(uint64_t begun, uint64_t going_on) {
   return begun < most_begun_ && (standing_.count() < kFewStanding || ++since_fresh_ % kTurn == 0);
 }
 
-void BlockOrder::TakeGivenBack(uint64_t count) {
+uint64_t BlockOrder::TakeGivenBack(uint64_t count) {
+  const uint64_t first = given_back_.front().first;
   given_back_blocks_ -= count;
   if (given_back_.front().first + count == given_back_.front().second) {
     std::ranges::pop_heap(given_back_, std::greater());
@@ -78,17 +87,27 @@ void BlockOrder::TakeGivenBack(uint64_t count) {
   } else {
     given_back_.front().first += count;  // still the earliest: ranges do not overlap
   }
-  Tell();
+  return first;
 }
 
-void BlockOrder::GiveBack(uint64_t begin, uint64_t end) {
+void BlockOrder::AddGivenBack(uint64_t begin, uint64_t end) {
   given_back_.emplace_back(begin, end);
   given_back_blocks_ += end - begin;
   std::ranges::push_heap(given_back_, std::greater());
+}
+
+void BlockOrder::GiveBack(uint64_t begin, uint64_t end) {
+  AddGivenBack(begin, end);
   Tell();
 }
 
+// What one block waits for may be any earlier one.
+void BlockOrder::GiveUpPlaces() {
+  places_.TakeAll([this](BlockPlaces::Blocks blocks) { AddGivenBack(blocks.first, blocks.second); });
+}
+
 void BlockOrder::Stand(guest::BlockRun* run, Kind kind, uint64_t seen) {
+  if (kind == Kind::kWaiting) GiveUpPlaces();
   standing_.Add(run, kind, seen);
   Tell();
 }
@@ -103,6 +122,7 @@ uint64_t BlockOrder::StateForTests() const {
   uint64_t state = next_;
   const auto add = [&state](uint64_t value) { state = (state ^ value) * 0x9e3779b97f4a7c15u + (state >> 31); };
   for (const auto& [begin, end] : given_back_) add(begin << 32 | end);
+  places_.ForEach([&](BlockPlaces::Blocks blocks) { add(blocks.first << 32 | blocks.second); });
   for (const guest::BlockRun* run = standing_.Longest(); run != nullptr; run = run->next) {
     add(run->index() << 2 | (run->standing.kind == Kind::kReady ? 1 : 0));
     add(run->standing.seen);
@@ -113,7 +133,7 @@ uint64_t BlockOrder::StateForTests() const {
 }
 
 void BlockOrder::TellBesideStanding() {
-  const auto [fresh, end] = Fresh();
+  const auto [fresh, end] = Earliest();
   earliest_.store(std::min(fresh < end ? fresh : kNone, EarliestThatGoesOn()), std::memory_order_relaxed);
   others_.store(true, std::memory_order_relaxed);
 }

@@ -49,9 +49,13 @@ Scheduler::Scheduler(const Size& size, LookTimer* ticker, BlockPool* pool, Clock
       cores_(size.cores),
       many_(size.sms >= kManySms && size.sms <= size.cores),
       batch_ns_(many_ ? kChunkNs * size.sms / kSmsPerChunk : kChunkNs),
+      places_(std::min(size.sms, BlockPlaces::kMost)),
       ticker_(ticker),
       pool_(pool) {
-  for (uint32_t i = 0; i < size.sms; ++i) sm_states_[i].index = i;
+  for (uint32_t i = 0; i < size.sms; ++i) {
+    sm_states_[i].index = i;
+    sm_states_[i].place = i * places_ / size.sms;
+  }
 }
 
 RescheduleRequest Scheduler::Submit(Task* task) {
@@ -64,7 +68,8 @@ RescheduleRequest Scheduler::Submit(Task* task) {
     task->active_ns = 0;
     task->order.Reset(task->total_blocks, task->kernel.cooperative
                                               ? BlockOrder::kNone
-                                              : kMaxBlocksPerSm * uint64_t{sms()} / task->run_blocks);
+                                              : kMaxBlocksPerSm * uint64_t{sms()} / task->run_blocks,
+                      PlacesFor(*task));
     task->cap = nullptr;
     for (const auto& context : share->contexts) {
       if (context->context == task->context) task->cap = context.get();
@@ -222,6 +227,18 @@ uint64_t Scheduler::EstimateNs(const Task& task, uint64_t blocks) const {
   return block_ns != 0 ? std::min<uint64_t>(block_ns * blocks, std::max(10 * kChunkNs, batch_ns_)) : kUnknownEstimateNs;
 }
 
+// Of all that has not begun: what others have given back, or what is left at a place, is in pieces, and these are not
+// cut smaller again.
+uint64_t Scheduler::Left(const Task& task) { return task.order.total() - task.order.begun(); }
+
+// A grid that one SM would take as a whole, or in too few pieces, is none to divide.
+uint32_t Scheduler::PlacesFor(const Task& task) const {
+  if (!task.any_order) return 1;
+  const uint64_t block_ns = task.habits->ns.load(std::memory_order_relaxed);
+  const uint64_t least_ns = many_ ? places_ * batch_ns_ : kChunkNs;
+  return task.total_blocks * block_ns > least_ns ? places_ : 1;
+}
+
 uint64_t Scheduler::PieceBlocks(const Task& task) {
   const uint32_t block_ns = task.habits->ns.load(std::memory_order_relaxed);
   return block_ns == 0 ? 1 : std::max<uint32_t>(1, static_cast<uint32_t>(kChunkNs) / block_ns);
@@ -230,8 +247,8 @@ uint64_t Scheduler::PieceBlocks(const Task& task) {
 uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available) const {
   const uint64_t wanted = PieceBlocks(task);
   if (wanted >= available) return available;
-  const uint64_t fair = (available + sms() - 1) / sms();
-  return std::min(wanted, fair);
+  const uint64_t fair = (Left(task) + sms() - 1) / sms();
+  return std::min({wanted, fair, available});
 }
 
 // The task decides which blocks are next (block_order.h).
@@ -244,11 +261,10 @@ void Scheduler::GiveOut(SmState& sm, Task* task, Chunk* chunk, uint64_t now_ns) 
     chunk->count = 1;
     sm.batch.Fill(0, 0, 0);
   } else {
-    const auto [first, end] = task->order.Fresh();
-    chunk->first = first;
-    chunk->count = many_ ? BatchBlocks(*task, end - first) : ChunkBlocks(*task, end - first);
-    task->order.TakeFresh(chunk->count);
-    sm.batch.Fill(first, chunk->count, many_ ? PieceBlocks(*task) : chunk->count);
+    const uint64_t available = task->order.Fresh(sm.place);
+    chunk->count = many_ ? BatchBlocks(*task, available) : ChunkBlocks(*task, available);
+    chunk->first = task->order.TakeFresh(sm.place, chunk->count);
+    sm.batch.Fill(chunk->first, chunk->count, many_ ? PieceBlocks(*task) : chunk->count);
     chunk->piece_end = sm.batch.TakePiece().second;
     if (sm.batch.is_large()) ++task->share->batches;
   }

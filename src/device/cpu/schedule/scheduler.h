@@ -33,6 +33,7 @@ namespace tutti::device::cpu {
 // What one SM does now.
 struct SmState {
   uint32_t index = 0;
+  uint32_t place = 0;  // where it begins grids whose blocks may begin in any order
   guest::GuestThread* thread = nullptr;
   bool away = false;            // its thread does something else, which may take long (sm_thread.h)
   bool coming = false;          // it has just left something, and looks next (OfferAgain)
@@ -167,6 +168,8 @@ class Scheduler {
 
   // scheduler.cc
   uint64_t ChunkBlocks(const Task& task, uint64_t available) const;
+  static uint64_t Left(const Task& task);
+  uint32_t PlacesFor(const Task& task) const;
   static uint64_t PieceBlocks(const Task& task);
   static uint32_t UrgencyOf(const Task& task);
   void CountQueued(Task* task, bool queued);
@@ -257,6 +260,7 @@ class Scheduler {
   const uint32_t cores_;
   const bool many_;  // SMs that run side by side
   const uint64_t batch_ns_;  // that an SM takes at a time
+  const uint32_t places_;  // of SMs
   RunningLevels running_levels_ = {};
   uint64_t looked_at_ns_ = 0;  // at all SMs
   uint32_t coming_ = 0;  // SMs

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "device/cpu/testing/many_sms.h"
 
@@ -16,9 +17,8 @@ constexpr ManySmsCosts kCosts{.hold_ns = 300, .handoff_ns = 150};
 // twice that, 0.46 ms on 512 SMs.
 constexpr uint64_t RoundNs(uint32_t sms) { return sms * (kCosts.hold_ns + kCosts.handoff_ns); }
 
-// More blocks than SMs, again and again.
-MadeUpClient Busy(uint32_t sms, uint64_t block_ns, const ShareLimits& limits = {}) {
-  return {.limits = limits, .blocks = 256 * uint64_t{sms}, .block_ns = block_ns};
+MadeUpClient BusyOn(uint32_t sms, uint64_t block_ns, const ShareLimits& limits = {}, bool any_order = false) {
+  return {.limits = limits, .blocks = 256 * uint64_t{sms}, .block_ns = block_ns, .any_order = any_order};
 }
 
 std::vector<double> PartsOf(const ManySmsResult& result, uint32_t sms) {
@@ -28,12 +28,19 @@ std::vector<double> PartsOf(const ManySmsResult& result, uint32_t sms) {
   return parts;
 }
 
-class ManySmsTest : public testing::TestWithParam<uint32_t> {};
+class ManySmsTest : public testing::TestWithParam<std::tuple<uint32_t, bool>> {
+ protected:
+  uint32_t sms() const { return std::get<0>(GetParam()); }
+  // More blocks than SMs, again and again.
+  MadeUpClient Busy(uint64_t block_ns, const ShareLimits& limits = {}) const {
+    return BusyOn(sms(), block_ns, limits, std::get<1>(GetParam()));
+  }
+};
 
 TEST_P(ManySmsTest, EqualClientsHaveEqualPartsWhateverTheirBlocksTake) {
-  const uint32_t sms = GetParam();
+  const uint32_t sms = this->sms();
   std::vector<MadeUpClient> clients;
-  for (uint32_t i = 0; i < 24; ++i) clients.push_back(Busy(sms, 5 * kUs << i % 6));
+  for (uint32_t i = 0; i < 24; ++i) clients.push_back(Busy(5 * kUs << i % 6));
   ManySms device(sms, clients, kCosts);
   const ManySmsResult result = device.Run(20 * kMs, 400 * kMs);
   const double fair = static_cast<double>(result.busy_ns) / static_cast<double>(clients.size());
@@ -41,10 +48,10 @@ TEST_P(ManySmsTest, EqualClientsHaveEqualPartsWhateverTheirBlocksTake) {
 }
 
 TEST_P(ManySmsTest, PercentagesHold) {
-  const uint32_t sms = GetParam();
+  const uint32_t sms = this->sms();
   const double percentages[] = {12.5, 25, 50};
   std::vector<MadeUpClient> clients;
-  for (const double percentage : percentages) clients.push_back(Busy(sms, 10 * kUs, {.percentage = percentage}));
+  for (const double percentage : percentages) clients.push_back(Busy(10 * kUs, {.percentage = percentage}));
   ManySms device(sms, clients, kCosts);
   const auto parts = PartsOf(device.Run(20 * kMs, 200 * kMs), sms);
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -54,10 +61,10 @@ TEST_P(ManySmsTest, PercentagesHold) {
 }
 
 TEST_P(ManySmsTest, ThoseBelowNormalHaveWhatIsLeft) {
-  const uint32_t sms = GetParam();
+  const uint32_t sms = this->sms();
   // The normal one uses half of the SMs, half of the time.
   const MadeUpClient normal{.blocks = sms / 2, .block_ns = 500 * kUs, .pause_ns = 500 * kUs};
-  ManySms device(sms, {Busy(sms, 20 * kUs, {.band = 1}), normal}, kCosts);
+  ManySms device(sms, {Busy(20 * kUs, {.band = 1}), normal}, kCosts);
   const auto beside = PartsOf(device.Run(20 * kMs, 100 * kMs), sms);
   ManySms other(sms, {normal}, kCosts);
   const auto alone = PartsOf(other.Run(20 * kMs, 100 * kMs), sms);
@@ -66,27 +73,31 @@ TEST_P(ManySmsTest, ThoseBelowNormalHaveWhatIsLeft) {
 }
 
 TEST_P(ManySmsTest, AClientThatComesIsLetInSoon) {
-  const uint32_t sms = GetParam();
+  const uint32_t sms = this->sms();
   const MadeUpClient small{.blocks = 1, .block_ns = 50 * kUs, .pause_ns = 1 * kMs};
-  ManySms device(sms, {Busy(sms, 20 * kUs), Busy(sms, 7 * kUs), small}, kCosts);
+  ManySms device(sms, {Busy(20 * kUs), Busy(7 * kUs), small}, kCosts);
   device.Run(20 * kMs, 100 * kMs);
   EXPECT_LE(device.longest_wait_ns(2), 100 * kUs + RoundNs(sms)) << "far sooner than a batch takes on 512 SMs";
 }
 
 TEST_P(ManySmsTest, OneAtATimeHasTheDeviceUnderTimeSlice) {
-  const uint32_t sms = GetParam();
-  ManySms device(sms, {Busy(sms, 20 * kUs), Busy(sms, 160 * kUs)}, kCosts, Policy::kTimeSlice);
+  const uint32_t sms = this->sms();
+  ManySms device(sms, {Busy(20 * kUs), Busy(160 * kUs)}, kCosts, Policy::kTimeSlice);
   const auto parts = PartsOf(device.Run(20 * kMs, 200 * kMs), sms);
   EXPECT_NEAR(parts[0] / parts[1], 1, sms <= 64 ? 0.15 : 0.25);
   EXPECT_GT(parts[0] + parts[1], 0.5) << "with a turn at the lock for each SM at each change";
 }
 
-INSTANTIATE_TEST_SUITE_P(Sms, ManySmsTest, testing::Values(8, 16, 64, 512));
+INSTANTIATE_TEST_SUITE_P(Sms, ManySmsTest, testing::Combine(testing::Values(8, 16, 64, 512), testing::Bool()),
+                         [](const auto& info) {
+                           return std::to_string(std::get<0>(info.param)) +
+                                  (std::get<1>(info.param) ? "InAnyOrder" : "InOrder");
+                         });
 
 TEST(ManySms, TheLockDoesNotBoundWhatTheyDo) {
   double held = 0;
   for (const uint32_t sms : {16u, 128u, 512u}) {
-    std::vector<MadeUpClient> clients(8, Busy(sms, 10 * kUs));
+    std::vector<MadeUpClient> clients(8, BusyOn(sms, 10 * kUs));
     ManySms device(sms, clients, kCosts);
     const ManySmsResult result = device.Run(20 * kMs, 50 * kMs);
     EXPECT_LT(result.HeldPart(), 0.5) << sms;
@@ -100,9 +111,11 @@ TEST(ManySms, TheLockDoesNotBoundWhatTheyDo) {
 // late.
 TEST(ManySms, WhatOneCannotDoInTimeOthersDo) {
   constexpr uint32_t kSms = 64;
-  ManySms device(kSms, {{.blocks = 1'000'000, .block_ns = 1 * kUs, .pause_ns = kMs}}, kCosts);
-  const ManySmsResult result = device.Run(0, 100 * kMs);
-  EXPECT_GT(PartsOf(result, kSms)[0], 0.85);
+  for (const bool any_order : {false, true}) {
+    ManySms device(kSms, {{.blocks = 1'000'000, .block_ns = 1 * kUs, .pause_ns = kMs, .any_order = any_order}}, kCosts);
+    const ManySmsResult result = device.Run(0, 100 * kMs);
+    EXPECT_GT(PartsOf(result, kSms)[0], 0.85) << any_order;
+  }
 }
 
 }  // namespace

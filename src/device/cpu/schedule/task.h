@@ -73,6 +73,7 @@ struct Task {
   uint64_t total_blocks = 0;  // what the scheduler deals in: blocks, or clusters of several
   uint32_t run_blocks = 1;  // the kernel's blocks in each: those of a cluster run together
   bool is_kernel = false;
+  bool any_order = false;  // none of its blocks can wait for another one
   BlockHabits* habits = nullptr;
   guest::KernelLaunch kernel;
   Transfer transfer;

@@ -35,6 +35,7 @@ ManySms::ManySms(uint32_t sms, const std::vector<MadeUpClient>& clients, const M
     client.task.share = &client.share;
     client.task.urgency = 5;
     client.task.total_blocks = clients[i].blocks;
+    client.task.any_order = clients[i].any_order;
     client.task.habits = &client.habits;
     At(kBeginNs + i, What::kLaunch, i);
   }

@@ -24,6 +24,7 @@ struct MadeUpClient {
   uint64_t blocks = 1;
   uint64_t block_ns = 1;
   uint64_t pause_ns = 0;
+  bool any_order = false;  // of their blocks
 };
 
 struct ManySmsCosts {

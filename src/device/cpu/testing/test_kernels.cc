@@ -284,23 +284,23 @@ struct TestKernel final : LoadedKernel {
 using Kernels = std::map<std::string, std::shared_ptr<const TestKernel>, std::less<>>;
 
 Kernels AllKernels() {
-  constexpr uint32_t kYields = guest::kYields;
+  constexpr uint32_t kYields = guest::kYields, kAnyOrder = guest::kBlocksInAnyOrder;
   constexpr uint32_t kSharedBytes = 8192;
   Kernels kernels;
   const auto add = [&kernels](const char* name, guest::RunWarps run, uint32_t flags, uint32_t shared = 0) {
     kernels[name] = std::make_shared<TestKernel>(name, run, flags, shared);
   };
-  add("empty", &Each<&Empty>, 0);
-  add("add", &Each<&Add>, 0);
-  add("index", &Each<&Index>, 0);
-  add("slow", &Each<&Slow>, 0);
+  add("empty", &Each<&Empty>, kAnyOrder);
+  add("add", &Each<&Add>, kAnyOrder);
+  add("index", &Each<&Index>, kAnyOrder);
+  add("slow", &Each<&Slow>, kAnyOrder);
   add("endless", &Each<&Endless>, 0);
   add("wait", &Each<&WaitFor>, kYields);
   add("sum", &Each<&Sum>, kYields, kSharedBytes);
   add("vote", &Each<&Vote>, kYields);
   add("half", &Each<&Half>, kYields);
   add("early", &Each<&Early>, kYields);
-  add("store", &Each<&Store>, 0);
+  add("store", &Each<&Store>, kAnyOrder);
   add("divide", &Each<&Divide>, 0);
   add("illegal", &Each<&Illegal>, 0);
   add("overflow", &Each<&Overflow>, 0);
@@ -309,9 +309,9 @@ Kernels AllKernels() {
   add("assert", &Each<&Assert>, 0);
   add("heap", &Each<&Heap>, guest::kUsesHeap);
   add("grid", &Each<&GridRounds>, kYields | guest::kCooperative);
-  add("shared", &Each<&Shared>, 0, kSharedBytes);
-  add("where", &Each<&Where>, 0);
-  add("compute", &Each<&ComputeBlock>, 0);
+  add("shared", &Each<&Shared>, kAnyOrder, kSharedBytes);
+  add("where", &Each<&Where>, kAnyOrder);
+  add("compute", &Each<&ComputeBlock>, kAnyOrder);
   add("odd_even", &Each<&OddEven>, kYields);
   add("whisper", &Each<&Whisper>, 0);
   add("chain", &Each<&Chain>, kYields);
