@@ -20,7 +20,7 @@ using Kind = guest::StandingRuns::Kind;
 void BlockOrder::Reset(uint64_t total, uint64_t most_begun, uint32_t places) {
   total_ = total;
   most_begun_ = most_begun;
-  if (places > 1) {
+  if (places > 1 && total <= BlockPlaces::kMostBlocks) {
     places_.Divide(total, places);
     next_ = total;
   } else {
@@ -103,7 +103,8 @@ void BlockOrder::GiveBack(uint64_t begin, uint64_t end) {
 
 // What one block waits for may be any earlier one.
 void BlockOrder::GiveUpPlaces() {
-  places_.TakeAll([this](BlockPlaces::Blocks blocks) { AddGivenBack(blocks.first, blocks.second); });
+  places_.ForEach([this](BlockPlaces::Blocks blocks) { AddGivenBack(blocks.first, blocks.second); });
+  places_.Clear();
 }
 
 void BlockOrder::Stand(guest::BlockRun* run, Kind kind, uint64_t seen) {

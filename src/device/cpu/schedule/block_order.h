@@ -47,18 +47,18 @@ class BlockOrder {
   // The run that resumes now; null: blocks begin (there are some: Fresh). `begun`: how many have begun and not ended.
   guest::BlockRun* Next(uint64_t begun) { return standing_.empty() ? nullptr : NextBesideStanding(begun); }
   // How many blocks that have not begun an SM at `place` can be given at once: the earliest, or those at its place.
-  uint64_t Fresh(uint32_t place) const {
-    if (places_.left() != 0 && given_back_.empty()) return places_.LeftFor(place);
+  uint64_t Fresh(uint32_t place) {
+    if (places_.left() != 0 && given_back_.empty()) return places_.Offer(place);
     const auto [first, end] = Earliest();
     return end - first;
   }
-  // `count` of these; the first.
-  uint64_t TakeFresh(uint32_t place, uint64_t count) {
+  // `count` of those that Fresh has just told of; the first.
+  uint64_t TakeFresh(uint64_t count) {
     uint64_t first = next_;
     if (!given_back_.empty()) {
       first = TakeGivenBack(count);
     } else if (places_.left() != 0) {
-      first = places_.Take(place, count);
+      first = places_.Take(count);
     } else {
       next_ += count;
     }

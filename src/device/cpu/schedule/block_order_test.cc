@@ -23,9 +23,12 @@ class BlockOrderTest : public testing::Test {
   // The index of the block that is next, which is taken.
   uint64_t Next(uint64_t begun = 0) {
     if (const guest::BlockRun* const run = order_.Next(begun)) return run->index();
-    return order_.TakeFresh(0, 1);
+    return TakeFresh(1);
   }
-  void TakeFresh(uint64_t count) { order_.TakeFresh(0, count); }
+  uint64_t TakeFresh(uint64_t count, uint32_t place = 0) {
+    EXPECT_GE(order_.Fresh(place), count);
+    return order_.TakeFresh(count);
+  }
 
   std::deque<guest::BlockRun> runs_;
   BlockOrder order_;
@@ -108,23 +111,23 @@ TEST_F(BlockOrderTest, BlocksBeginWhileAllThatHaveBegunWait) {
 
 TEST_F(BlockOrderTest, WithPlacesWhatHasBegunGoesOnBeforeOthersBegin) {
   order_.Reset(100, 64, 2);
-  EXPECT_EQ(order_.TakeFresh(0, 10), 0u);
-  EXPECT_EQ(order_.TakeFresh(1, 10), 50u);
+  EXPECT_EQ(TakeFresh(10, 0), 0u);
+  EXPECT_EQ(TakeFresh(10, 1), 50u);
   EXPECT_EQ(order_.begun(), 20u);
   order_.Stand(Run(55), Kind::kReady);
   order_.GiveBack(56, 60);
   EXPECT_EQ(order_.begun(), 16u);
   EXPECT_EQ(order_.Next(16)->index(), 55u);
   EXPECT_EQ(order_.Fresh(0), 4u);
-  EXPECT_EQ(order_.TakeFresh(0, 4), 56u) << "what has been given back is first";
-  EXPECT_EQ(order_.TakeFresh(0, 1), 10u);
-  EXPECT_EQ(order_.TakeFresh(1, 1), 60u);
+  EXPECT_EQ(TakeFresh(4, 0), 56u) << "what has been given back is first";
+  EXPECT_EQ(TakeFresh(1, 0), 10u);
+  EXPECT_EQ(TakeFresh(1, 1), 60u);
 }
 
 TEST_F(BlockOrderTest, PlacesAreNoneOnceABlockWaits) {
   order_.Reset(20, 64, 2);
   TakeFresh(2);
-  EXPECT_EQ(order_.TakeFresh(1, 1), 10u);
+  EXPECT_EQ(TakeFresh(1, 1), 10u);
   EXPECT_TRUE(order_.HasEarlier(10));
   EXPECT_TRUE(order_.HasOthers());
   order_.Stand(Run(10), Kind::kWaiting, order_.ended());
@@ -134,13 +137,19 @@ TEST_F(BlockOrderTest, PlacesAreNoneOnceABlockWaits) {
       << "but for its turn";
 }
 
+TEST_F(BlockOrderTest, AGridOfTooManyBlocksHasNoPlaces) {
+  order_.Reset(uint64_t{1} << 32, 64, 2);
+  EXPECT_EQ(TakeFresh(10, 1), 0u);
+  EXPECT_EQ(TakeFresh(10, 0), 10u);
+}
+
 TEST_F(BlockOrderTest, NothingOfATasksPlacesIsLeftForTheNext) {
   order_.Reset(20, 64, 2);
   TakeFresh(3);
   order_.Reset(2, 64);
   EXPECT_EQ(order_.begun(), 0u);
   EXPECT_EQ(order_.Fresh(1), 2u);
-  EXPECT_EQ(order_.TakeFresh(1, 2), 0u);
+  EXPECT_EQ(TakeFresh(2, 1), 0u);
   EXPECT_FALSE(order_.HasWork());
 }
 

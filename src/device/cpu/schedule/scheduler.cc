@@ -263,7 +263,7 @@ void Scheduler::GiveOut(SmState& sm, Task* task, Chunk* chunk, uint64_t now_ns) 
   } else {
     const uint64_t available = task->order.Fresh(sm.place);
     chunk->count = many_ ? BatchBlocks(*task, available) : ChunkBlocks(*task, available);
-    chunk->first = task->order.TakeFresh(sm.place, chunk->count);
+    chunk->first = task->order.TakeFresh(chunk->count);
     sm.batch.Fill(chunk->first, chunk->count, many_ ? PieceBlocks(*task) : chunk->count);
     chunk->piece_end = sm.batch.TakePiece().second;
     if (sm.batch.is_large()) ++task->share->batches;
