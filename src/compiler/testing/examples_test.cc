@@ -149,13 +149,29 @@ TEST_P(Examples, NBodyWithinRoundingOfTheHost) {
   }
 }
 
-// Whether the descriptor's flags say that each warp needs a stack.
-bool WarpsNeedStacks(const std::string& path, const std::string& kernel, const std::array<uint32_t, 3>& block) {
+uint32_t FlagsOf(const std::string& path, const std::string& kernel, const std::array<uint32_t, 3>& block) {
   auto module = TestModule::OpenFile(std::string(TUTTI_SOURCE_DIR "/") + path);
   EXPECT_TRUE(module) << module.error().text;
   const auto loaded = module->Kernel(kernel, block);
   EXPECT_TRUE(loaded) << loaded.error().text;
-  return ((*loaded)->descriptor().flags & guest::kYields) != 0;
+  return (*loaded)->descriptor().flags;
+}
+
+// Whether the descriptor's flags say that each warp needs a stack.
+bool WarpsNeedStacks(const std::string& path, const std::string& kernel, const std::array<uint32_t, 3>& block) {
+  return (FlagsOf(path, kernel, block) & guest::kYields) != 0;
+}
+
+TEST(BlockOrder, IsFreeWhereNoBlockCanWaitForAnotherOne) {
+  const auto is_free = [](const std::string& path, const std::string& kernel) {
+    return (FlagsOf(path, kernel, {64, 1, 1}) & guest::kBlocksInAnyOrder) != 0;
+  };
+  EXPECT_TRUE(is_free("examples/1_vector_add/vector_add.ptx", "vector_add_kernel"));
+  EXPECT_TRUE(is_free("examples/3_reduction/reduction.ptx", "reduction_kernel")) << "barriers of a block";
+  EXPECT_TRUE(is_free("examples/4_mandelbrot/mandelbrot.ptx", "mandelbrot_kernel")) << "ends by what it computes";
+  EXPECT_TRUE(is_free("examples/5_histogram/histogram.ptx", "histogram_kernel")) << "atomics";
+  EXPECT_FALSE(is_free("tests/run/cases/each_block_waits_for_the_one_before.ptx", "k"));
+  EXPECT_FALSE(is_free("tests/run/cases/indirect_calls_to_different_functions.ptx", "k"));
 }
 
 TEST(Lockstep, KernelsThatWaitForTheWholeBlockNeedNoStacks) {

@@ -65,6 +65,14 @@ void Slow(WarpState* w) {
   AtomicAdd(Pointer(w, 0), 1);
 }
 
+void Turns(WarpState* w) {
+  if (w->warp != 0) return;
+  const uint64_t end = Now(w) + Arguments(w)[2];
+  Pointer(w, 0)[BlockIndex(w)] = __atomic_fetch_add(Pointer(w, 1), 1, __ATOMIC_RELAXED);
+  while (Now(w) < end) {
+  }
+}
+
 void Endless(WarpState*) {
   volatile uint64_t never = 0;
   while (never == 0) {
@@ -294,6 +302,9 @@ Kernels AllKernels() {
   add("add", &Each<&Add>, kAnyOrder);
   add("index", &Each<&Index>, kAnyOrder);
   add("slow", &Each<&Slow>, kAnyOrder);
+  add("turns", &Each<&Turns>, kAnyOrder);
+  add("turns_in_order", &Each<&Turns>, 0);
+  add("turns_to_print", &Each<&Turns>, kAnyOrder | guest::kUsesPrint);
   add("endless", &Each<&Endless>, 0);
   add("wait", &Each<&WaitFor>, kYields);
   add("sum", &Each<&Sum>, kYields, kSharedBytes);

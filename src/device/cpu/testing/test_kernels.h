@@ -5,6 +5,8 @@
 //   add       counter, value                every thread: atomicAdd(counter, value)
 //   index     out, value                    out[global thread index] = value + global thread index
 //   slow      counter, ns                   every block runs for ns, then adds 1
+//   turns     out, counter, ns              out[block] = how many blocks have begun before; every block runs for ns.
+//                                           Also as turns_in_order and turns_to_print, which say other things of it
 //   endless                                 every block runs for ever, without a yield
 //   wait      flag, counter                 yields until *flag != 0, then every thread adds 1
 //   sum       in, out                       out[block] = sum of in[block * threads ...]: a tree with barriers
