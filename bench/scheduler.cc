@@ -27,7 +27,8 @@ constexpr uint64_t kHandoffNs = 150;
 std::vector<MadeUpClient> Busy(uint32_t sms, uint32_t count) {
   std::vector<MadeUpClient> clients;
   for (uint32_t i = 0; i < count; ++i)
-    clients.push_back({.blocks = 16 * uint64_t{sms}, .block_ns = count == 1 ? 20'000 : 5'000ull << i % 6, .any_order = true});
+    clients.push_back(
+        {.blocks = 16 * uint64_t{sms}, .block_ns = count == 1 ? 20'000 : 5'000ull << i % 6, .any_order = true});
   return clients;
 }
 

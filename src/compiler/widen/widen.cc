@@ -18,7 +18,6 @@
 #include "compiler/widen/emit/module_state.h"
 #include "compiler/widen/lanes/lane_functions.h"
 #include "compiler/widen/memory/interleaved_locals.h"
-#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 namespace {
@@ -71,7 +70,7 @@ llvm::Function* DeclareKernel(llvm::Module& module) {
 Status Widen(llvm::Module& module, const WidenOptions& options) {
   TUTTI_TRY(PrepareForWidening(module, options));
   ModuleState state(module, options);
-  if (!MayWaitForBlocks(module)) state.flags |= guest::kBlocksInAnyOrder;
+  state.may_wait_for_blocks = MayWaitForBlocks(module);
   InterleaveLocals(*module.getFunction("tutti.kernel"));
 
   std::vector<llvm::Function*> scalars;

@@ -433,59 +433,6 @@ TEST_F(Execution, AnEndlessKernelDoesNotKeepOthersFromRunning) {
   for (int i = 0; i < 64; ++i) EXPECT_EQ(out[i], 512u);
 }
 
-// How many blocks of `kernel` have begun before the middle one, in the second of two launches: it is known how long they
-// take then.
-uint64_t TurnOfTheMiddle(Client& client, const char* kernel, uint64_t blocks, uint32_t cluster = 1) {
-  auto* const out = client.Array<uint64_t>(blocks);
-  for (int launch = 0; launch < 2; ++launch) {
-    auto* const counter = client.Array<uint64_t>(1);
-    Grid grid;
-    grid.kernel = client.Kernel(kernel);
-    grid.grid[0] = static_cast<uint32_t>(blocks);
-    grid.block[0] = 32;
-    grid.cluster[0] = cluster;
-    client.LaunchGrid(1, grid, {reinterpret_cast<uint64_t>(out), reinterpret_cast<uint64_t>(counter), 5'000, 0});
-    EXPECT_TRUE(client.Synchronize(1));
-    EXPECT_EQ(*counter, blocks);
-  }
-  return out[blocks / 2];
-}
-
-TEST_F(Execution, BlocksBeginInOrderWhereOneMightWaitOrTheyPrintOrAreOfAClusterOnly) {
-  constexpr uint64_t kBlocks = 200;
-  Client client(backend_.get());
-  client.CreateStream(1);
-  EXPECT_GT(TurnOfTheMiddle(client, "turns_in_order", kBlocks), kBlocks / 4);
-  EXPECT_GT(TurnOfTheMiddle(client, "turns_to_print", kBlocks), kBlocks / 4);
-  EXPECT_GT(TurnOfTheMiddle(client, "turns", kBlocks, 2), kBlocks / 4);
-  // The SM whose place it is may come late.
-  constexpr int kMostTries = 1000;
-  int tries = 0;
-  while (tries < kMostTries && TurnOfTheMiddle(client, "turns", kBlocks) > kBlocks / 4) ++tries;
-  EXPECT_LT(tries, kMostTries);
-}
-
-// They begin at places of their own, once it is known how long they take (schedule/block_places.h).
-TEST_F(Execution, BlocksThatBeginInAnyOrderRunOnceWhateverPreemptsThem) {
-  constexpr uint64_t kBlocks = 150, kLaunches = 12, kNs = 20'000, kInterrupts = 300;
-  Client background(backend_.get(), {.priority = 1}), urgent(backend_.get());
-  background.CreateStream(1);
-  urgent.CreateStream(1);
-  auto* const counter = background.Array<uint64_t>(1);
-  for (uint64_t launch = 0; launch < kLaunches; ++launch) {
-    background.Launch(1, background.Kernel("slow"), kBlocks, 32, {reinterpret_cast<uint64_t>(counter), kNs});
-  }
-  auto* const other = urgent.Array<uint64_t>(1);
-  for (uint64_t i = 0; i < kInterrupts; ++i) {
-    urgent.Launch(1, urgent.Kernel("slow"), 3, 32, {reinterpret_cast<uint64_t>(other), 10'000});
-    ASSERT_TRUE(urgent.Synchronize(1));
-  }
-  ASSERT_TRUE(background.Synchronize(1));
-  EXPECT_EQ(*counter, kBlocks * kLaunches);
-  EXPECT_EQ(*other, 3 * kInterrupts);
-  EXPECT_EQ(background.space().counters(0).Get(metrics::Counter::blocks), kBlocks * kLaunches);
-}
-
 TEST_F(Execution, APreemptedBlockLosesNothing) {
   if (!guest::kAsyncLeave) GTEST_SKIP() << "needs blocks to be preempted at any instruction";
   Client hog(backend_.get()), client(backend_.get());

@@ -129,8 +129,7 @@ bool MayWaitForBlocks(llvm::Module& module) {
     if (HasDeepCalls(function)) return true;
     const llvm::DominatorTree dominators(function);
     const llvm::LoopInfo loops(dominators);
-    return llvm::any_of(loops.getLoopsInPreorder(),
-                        [&](const llvm::Loop* loop) { return MayWait(*loop, dominators); });
+    return llvm::any_of(loops.getLoopsInPreorder(), [&](const llvm::Loop* loop) { return MayWait(*loop, dominators); });
   });
 }
 

@@ -29,7 +29,8 @@ loop:
   %at = getelementptr i32, ptr addrspace(1) %data, i32 %i
   %word = load i32, ptr addrspace(1) %at
   %left = icmp ult i32 %next, %n
-)" + steps + R"(
+)" + steps +
+         R"(
   br label %way
 way:
   br i1 %goes_on, label %loop, label %done
@@ -133,8 +134,9 @@ TEST(BlockWaits, AtomicsWaitOnlyInALoopThatAsksThem) {
   const std::string add = "  %old = atomicrmw add ptr addrspace(1) %data, i32 1 monotonic\n";
   EXPECT_TRUE(InAnyOrder(Loop(add + "  %goes_on = and i1 %left, true\n")));
   EXPECT_FALSE(InAnyOrder(Loop(add + "  %goes_on = icmp ult i32 %old, %n\n")));
-  EXPECT_FALSE(InAnyOrder(Loop("  %pair = cmpxchg ptr addrspace(1) %data, i32 0, i32 1 monotonic monotonic\n"
-                               "  %had = extractvalue {i32, i1} %pair, 1\n  %goes_on = xor i1 %had, true\n")));
+  EXPECT_FALSE(
+      InAnyOrder(Loop("  %pair = cmpxchg ptr addrspace(1) %data, i32 0, i32 1 monotonic monotonic\n"
+                      "  %had = extractvalue {i32, i1} %pair, 1\n  %goes_on = xor i1 %had, true\n")));
   // The last block to end sums up what the others have left.
   EXPECT_TRUE(InAnyOrder(R"(
   %data = inttoptr i64 %p0 to ptr addrspace(1)
@@ -162,10 +164,27 @@ done:
 
 TEST(BlockWaits, BarriersOfTheBlockWaitForNoOtherOne) {
   EXPECT_TRUE(InAnyOrder(Loop("  call void @tutti.barrier(i32 0, i32 0, i1 true)\n  %goes_on = and i1 %left, true\n")));
-  EXPECT_TRUE(InAnyOrder(Loop("  %sum = call {i32, i1} @tutti.shfl.idx.i32(i32 -1, i32 %i, i32 0, i32 31)\n"
-                              "  %there = extractvalue {i32, i1} %sum, 0\n  %goes_on = icmp ult i32 %there, %n\n")));
-  EXPECT_FALSE(InAnyOrder(Loop("  %sum = call {i32, i1} @tutti.shfl.idx.i32(i32 -1, i32 %word, i32 0, i32 31)\n"
-                               "  %there = extractvalue {i32, i1} %sum, 0\n  %goes_on = icmp ult i32 %there, %n\n")));
+  EXPECT_TRUE(
+      InAnyOrder(Loop("  %sum = call {i32, i1} @tutti.shfl.idx.i32(i32 -1, i32 %i, i32 0, i32 31)\n"
+                      "  %there = extractvalue {i32, i1} %sum, 0\n  %goes_on = icmp ult i32 %there, %n\n")));
+  EXPECT_FALSE(
+      InAnyOrder(Loop("  %sum = call {i32, i1} @tutti.shfl.idx.i32(i32 -1, i32 %word, i32 0, i32 31)\n"
+                      "  %there = extractvalue {i32, i1} %sum, 0\n  %goes_on = icmp ult i32 %there, %n\n")));
+}
+
+TEST(BlockWaits, WhatIsCalledMayHaveRead) {
+  EXPECT_FALSE(
+      InAnyOrder(Loop("  %set = icmp ne i32 %word, 0\n"
+                      "  %count = call i32 @tutti.barrier.red.popc(i32 0, i32 0, i1 %set)\n"
+                      "  %goes_on = icmp ult i32 %count, %n\n")));
+  const std::string body = "  %found = call i32 @fn.found(i64 %p1)\n  %goes_on = icmp ult i32 %found, %n\n";
+  EXPECT_FALSE(InAnyOrder(Loop(body), R"(
+define internal i32 @fn.found(i64 %where) nounwind noinline {
+  %at = inttoptr i64 %where to ptr addrspace(1)
+  %found = load i32, ptr addrspace(1) %at
+  ret i32 %found
+}
+)"));
 }
 
 TEST(BlockWaits, WhatWaitsByItselfOrIsNotSeenCounts) {

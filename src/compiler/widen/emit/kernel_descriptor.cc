@@ -142,7 +142,8 @@ void EmitKernelDescriptor(ModuleState& state, llvm::Function& warp) {
   layout.Add32(offsetof(KernelDescriptor, abi_version), guest::kAbiVersion);
   layout.Add(offsetof(KernelDescriptor, name), Text(module, state.options.name));
   layout.Add(offsetof(KernelDescriptor, run), EmitRun(module, warp));
-  layout.Add32(offsetof(KernelDescriptor, flags), state.flags);
+  layout.Add32(offsetof(KernelDescriptor, flags),
+               state.flags | (state.may_wait_for_blocks ? 0u : guest::kBlocksInAnyOrder));
   layout.Add32(offsetof(KernelDescriptor, param_bytes), state.param_bytes);
   layout.Add32(offsetof(KernelDescriptor, static_shared_bytes), state.static_shared_bytes);
   layout.Add32(offsetof(KernelDescriptor, local_bytes), state.frame_bytes + state.interleaved_bytes);

@@ -39,6 +39,7 @@ struct ModuleState {
   llvm::DenseMap<const llvm::Function*, llvm::Function*> wide;  // of functions that are called
   llvm::DenseMap<const llvm::Constant*, llvm::GlobalVariable*> tables;
   uint32_t flags = 0;             // guest::KernelFlags
+  bool may_wait_for_blocks = true;  // one of its blocks, for another one
   uint64_t param_bytes = 0;
   uint64_t constant_bytes = 0;       // of the module, at tutti.constants_base()
   uint64_t static_shared_bytes = 0;  // a block has at least these

@@ -54,9 +54,7 @@ bool BlockOrder::NothingButWaited() const {
 guest::BlockRun* BlockOrder::NextBesideStanding(uint64_t begun) {
   const uint64_t going_on = EarliestThatGoesOn();
   guest::BlockRun* run = standing_.Longest();
-  if (places_.left() != 0) {
-    // None waits: they go on, one like another.
-  } else if (++since_turn_ % kTurn == 0) {
+  if (++since_turn_ % kTurn == 0) {
     // the one that has stood longest
   } else if (FreshIsNext(begun, going_on)) {
     return nullptr;

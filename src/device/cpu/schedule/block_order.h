@@ -11,7 +11,7 @@
 // if all that have begun wait, new ones begin.
 //
 // Where no block of a grid can wait for another one (Task::any_order) SMs begin it at places of their own
-// (block_places.h): those who reset the order say so. Blocks that have begun go on before others begin, as always; and
+// (block_places.h): those who reset the order say so. Blocks that have begun go on before those at places begin; and
 // should one wait after all, what has not begun is given out in order from then on.
 //
 // Guarded by the device's scheduler lock, except where marked.
@@ -37,9 +37,7 @@ class BlockOrder {
   void Reset(uint64_t total, uint64_t most_begun, uint32_t places = 1);
 
   // There is a block to dispatch.
-  bool HasWork() const {
-    return !standing_.empty() || next_ < total_ || !given_back_.empty() || places_.left() != 0;
-  }
+  bool HasWork() const { return !standing_.empty() || next_ < total_ || !given_back_.empty() || places_.left() != 0; }
   // ... but all that stand wait, and nothing has happened since they were tried.
   bool OnlyWaits() const { return !standing_.empty() && AllThatStandWait(); }
   // All that stand have waited, some perhaps for what has happened since, and none that could begin is earlier.
@@ -78,6 +76,7 @@ class BlockOrder {
 
   uint64_t total() const { return total_; }
   uint64_t begun() const { return next_ - given_back_blocks_ - places_.left(); }  // or dispatched to begin
+  uint64_t left() const { return total_ - begun(); }
   uint64_t ended() const { return ended_.load(std::memory_order_acquire); }  // needs no lock
   uint64_t standing() const { return standing_.count(); }
   // To discard them: any run that stands, or null.

@@ -66,10 +66,10 @@ RescheduleRequest Scheduler::Submit(Task* task) {
     task->ready_ns = clock_();
     task->begun_ns = 0;
     task->active_ns = 0;
-    task->order.Reset(task->total_blocks, task->kernel.cooperative
-                                              ? BlockOrder::kNone
-                                              : kMaxBlocksPerSm * uint64_t{sms()} / task->run_blocks,
-                      PlacesFor(*task));
+    task->order.Reset(
+        task->total_blocks,
+        task->kernel.cooperative ? BlockOrder::kNone : kMaxBlocksPerSm * uint64_t{sms()} / task->run_blocks,
+        PlacesFor(*task));
     task->cap = nullptr;
     for (const auto& context : share->contexts) {
       if (context->context == task->context) task->cap = context.get();
@@ -227,10 +227,6 @@ uint64_t Scheduler::EstimateNs(const Task& task, uint64_t blocks) const {
   return block_ns != 0 ? std::min<uint64_t>(block_ns * blocks, std::max(10 * kChunkNs, batch_ns_)) : kUnknownEstimateNs;
 }
 
-// Of all that has not begun: what others have given back, or what is left at a place, is in pieces, and these are not
-// cut smaller again.
-uint64_t Scheduler::Left(const Task& task) { return task.order.total() - task.order.begun(); }
-
 // A grid that one SM would take as a whole, or in too few pieces, is none to divide.
 uint32_t Scheduler::PlacesFor(const Task& task) const {
   if (!task.any_order) return 1;
@@ -247,7 +243,7 @@ uint64_t Scheduler::PieceBlocks(const Task& task) {
 uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available) const {
   const uint64_t wanted = PieceBlocks(task);
   if (wanted >= available) return available;
-  const uint64_t fair = (Left(task) + sms() - 1) / sms();
+  const uint64_t fair = (task.order.left() + sms() - 1) / sms();
   return std::min({wanted, fair, available});
 }
 

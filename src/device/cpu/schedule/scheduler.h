@@ -168,7 +168,6 @@ class Scheduler {
 
   // scheduler.cc
   uint64_t ChunkBlocks(const Task& task, uint64_t available) const;
-  static uint64_t Left(const Task& task);
   uint32_t PlacesFor(const Task& task) const;
   static uint64_t PieceBlocks(const Task& task);
   static uint32_t UrgencyOf(const Task& task);

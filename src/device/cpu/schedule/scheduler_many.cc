@@ -44,7 +44,8 @@ uint64_t Scheduler::BatchBlocks(const Task& task, uint64_t available) const {
   if (block_ns == 0 || task.yields || task.kernel.cooperative || task.habits->WaitOften())
     return ChunkBlocks(task, available);
   if (PieceBlocks(task) >= available) return available;
-  const uint64_t left = Left(task);
+  // Of all that has not begun: what others have given back is in pieces, and these are not cut smaller again.
+  const uint64_t left = task.order.left();
   const uint64_t wanted_by = std::clamp(sms() / std::max(1u, offered_), 1u, task.share->cap.max_sms());
   const uint64_t even = (left + wanted_by - 1) / wanted_by;
   const auto worth = static_cast<uint64_t>(std::sqrt(static_cast<double>(left) * kTurnNs / block_ns));
