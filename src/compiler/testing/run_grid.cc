@@ -79,7 +79,7 @@ class Host final : public guest::KernelHost {
 };
 
 GuestFault Describe(const BlockRun& run, const guest::FaultRecord& record) {
-  const guest::KernelDescriptor& kernel = *run.launch()->descriptor;
+  const guest::KernelDescriptor& kernel = run.descriptor();
   GuestFault fault{.kind = run.KindOf(record), .address = record.address, .text = record.text, .lanes = record.lanes};
   std::copy_n(run.state().ctaid, 3, fault.ctaid.begin());
   if (record.warp < guest::kMaxWarps) fault.thread = record.warp * guest::kWarpSize + record.lane;

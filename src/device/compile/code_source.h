@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "device/compile/code_replacement.h"
 #include "device/compile/image_store.h"
 #include "guest/cpu/kernel_abi.h"
 #include "module/module_index.h"
@@ -18,6 +19,8 @@ namespace tutti::device {
 struct LoadedKernel {
   virtual ~LoadedKernel() = default;
   const guest::KernelDescriptor* descriptor = nullptr;
+  // Of quick code: what is to come in its place. Null: nothing.
+  std::shared_ptr<CodeReplacement> replacement;
 };
 
 // Becomes true when nobody needs the answer any more.
@@ -31,7 +34,8 @@ class CodeSource {
   // `image`: PTX text or a fatbin, as the client gave it.
   virtual Result<std::shared_ptr<const module::ModuleIndex>> Index(std::span<const uint8_t> image,
                                                                    const Cancelled& cancelled) = 0;
-  // `kernel` is an index in index.kernels. `block`: the shape it will be launched with; 0,0,0: any shape.
+  // `kernel` is an index in index.kernels. `block`: the shape it will be launched with; 0,0,0: any shape. Perhaps quick
+  // code: who keeps it awaits its replacement.
   virtual Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image,
                                                              const module::ModuleIndex& index, uint32_t kernel,
                                                              const uint32_t block[3], const Cancelled& cancelled) = 0;

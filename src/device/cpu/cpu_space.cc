@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <thread>
 
 #include "base/clock.h"
 #include "cuda/limits.h"
@@ -66,7 +64,8 @@ CpuSpace::CpuSpace(Window window, const wire::WindowShape& shape, const Limits& 
       shape_(shape),
       memory_(window_.base(), shape, window_.file(), AccountsOf(devices), host_.get(), maker, limits.memory_groups,
               sink, counters_.get()),
-      modules_(source, &memory_, host_.get(), loaded_kernels),
+      code_link_(std::make_shared<CodeLink>(this)),
+      modules_(source, &memory_, host_.get(), loaded_kernels, code_link_),
       engine_(this, sink, &CpuOperation::Make, MostBacklog(host_bytes), host_.get()) {
   for (uint32_t i = 0; i < devices.size(); ++i) parts_.push_back(std::make_unique<Part>(this, devices[i].get(), i));
   SetLimits(limits);
@@ -74,6 +73,7 @@ CpuSpace::CpuSpace(Window window, const wire::WindowShape& shape, const Limits& 
 
 // The client's blocks may be in the middle of anything, even endless: what runs is abandoned.
 CpuSpace::~CpuSpace() {
+  code_link_->Cut();
   Abandon();
   for (auto& part : parts_) {
     part->device->scheduler.WaitQuiet(&part->share);
@@ -142,35 +142,6 @@ Result<Space::LoadedModule> CpuSpace::LoadModule(uint32_t device, std::span<cons
   if (device >= parts_.size())
     return tutti::Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
   return modules_.Load(device, image);
-}
-
-Result<PreparedKernel> CpuSpace::Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) {
-  return modules_.Prepare(module, kernel, block, [this] { return MakeRoomForCode(); });
-}
-
-// If launches of all kernels are in streams one of them will end soon, unless all of them wait.
-Result<uint64_t> CpuSpace::MakeRoomForCode() {
-  constexpr std::chrono::milliseconds kLook{1};
-  constexpr uint64_t kPatienceNs = 10'000'000'000;
-  for (const uint64_t since_ns = NowNs(); !modules_.cancelled() && NowNs() - since_ns < kPatienceNs;) {
-    std::shared_ptr<const LoadedKernel> gone;  // without the lock
-    {
-      std::lock_guard lock(mutex_);
-      if (modules_.MakeRoomForOne(&gone)) return launched_;
-    }
-    std::this_thread::sleep_for(kLook);
-  }
-  return tutti::Fail(
-      cuda::CUDA_ERROR_OUT_OF_MEMORY,
-      "the client has as many compiled kernels in memory as it may (TUTTI_CPU_LOADED_KERNELS), and launches "
-      "of all of them wait");
-}
-
-void CpuSpace::LoadAgain(uint32_t kernel) {
-  const auto room = MakeRoomForCode();
-  auto code = room ? modules_.CodeOf(kernel) : std::unexpected(room.error());
-  std::lock_guard lock(mutex_);
-  modules_.GiveBack(kernel, std::move(code), launched_);
 }
 
 Result<uint32_t> CpuSpace::BlocksPerSm(uint32_t, uint32_t, uint32_t, uint32_t) {

@@ -109,6 +109,18 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   const std::shared_ptr<const std::string>& label() const { return label_; }
 
  private:
+  // By which the source of code reaches the Space as long as there is one.
+  class CodeLink final : public CodeTaker {
+   public:
+    explicit CodeLink(CpuSpace* space) : space_(space) {}
+    void TakeCode(const LoadedCode& quick, const LoadedCode& code) override;
+    void Cut();
+
+   private:
+    std::mutex mutex_;  // taken before the Space's
+    CpuSpace* space_;
+  };
+
   // Its part of one device.
   class Part final : public guest::KernelHost {
    public:
@@ -147,7 +159,9 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   // Its kernel's module may go.
   void TaskOver(Operation* operation) override {
     KernelInstance* const kernel = static_cast<CpuOperation*>(operation)->kernel;
-    if (kernel != nullptr) --kernel->in_streams;
+    if (kernel == nullptr) return;
+    if (LoadedCode unused = modules_.LaunchOver(kernel, static_cast<CpuOperation*>(operation)->task.kernel.grid_id))
+      [[unlikely]] engine_.Release({.address = 0, .kept = std::move(unused)});
   }
   int32_t DeviceError(uint32_t device) const override { return parts_[device]->error; }
   uint32_t ValueOf(uint32_t device, uint64_t condition) const override {
@@ -170,6 +184,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;
   bool WriteConstants(Transfer* transfer) const;
   Result<uint64_t> MakeRoomForCode();
+  void TakeCode(const LoadedCode& quick, const LoadedCode& code);
   void FailLocked(uint32_t device, Fault fault);
   void DropWork(uint32_t device);
 
@@ -223,6 +238,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   const Window window_;
   const wire::WindowShape shape_;
   WindowMemory memory_;
+  const std::shared_ptr<CodeLink> code_link_;
   ModuleTable modules_;
   ConditionTable conditions_;
   std::vector<std::unique_ptr<Part>> parts_;  // by device

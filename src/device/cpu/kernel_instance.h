@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -50,12 +51,21 @@ struct KernelInstance {
   uint32_t max_threads = 0;
   mutable BlockHabits habits;
 
-  // Written under both the Space's lock and the table's, so read under either. Null: evicted.
-  std::shared_ptr<const LoadedKernel> code;
+  // These written under both the Space's lock and the table's, so read under either.
+  LoadedCode code;  // null: evicted
+  LoadedCode replaced;  // quick code, of which the launches up to `replaced_at` are not done
+  // Of `code`, for the blocks of running grids that begin; read without a lock.
+  std::atomic<const guest::KernelDescriptor*> newest{nullptr};
   // Under the Space's lock.
+  uint64_t replaced_at = 0;
+  uint32_t in_streams_before = 0;  // of in_streams, up to `replaced_at`
+  // There is better code, and there was no room for it: this goes as soon as it is in no stream.
+  bool is_outdated = false;
   uint32_t in_streams = 0;  // launches that are not done
   uint64_t launched = 0;    // when it was last, in the order of launches
   std::optional<Error> load_error;  // why reloading its code failed, for the next launch
+  // Under the table's.
+  bool is_listed = true;
 };
 
 }  // namespace tutti::device::cpu

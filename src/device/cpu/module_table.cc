@@ -138,21 +138,31 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
   prepared->module = instance;
   prepared->number = kernel;
   std::copy_n(block, 3, prepared->block);
+  prepared->newest = prepared->code->descriptor;
   prepared->local_bytes = prepared->code->descriptor->local_bytes;
   prepared->name = std::make_shared<const std::string>(SaidName(info.name));
   prepared->param_bytes = std::max(info.param_bytes, prepared->code->descriptor->param_bytes);
   prepared->max_threads = info.max_threads;
 
+  const LoadedCode code = prepared->code;
+  const auto listed = List(key, std::move(prepared));
+  if (listed) AwaitBetter(code);
+  return listed;
+}
+
+// Unless another thread has been faster.
+Result<PreparedKernel> ModuleTable::List(const PreparedKey& key, std::shared_ptr<KernelInstance> prepared) {
   std::lock_guard lock(mutex_);
   if (const auto ready = prepared_.find(key); ready != prepared_.end()) return Describe(ready->second);
-  const auto found = modules_.find(module);
+  const auto found = modules_.find(prepared->module->id);
   if (found == modules_.end())
-    return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} was unloaded", module));
+    return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} was unloaded", prepared->module->id));
   uint32_t slot = 0;
   if (!TakeSlot(&slot))
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("a client has {} kernels prepared at most", kMostPrepared));
   const uint32_t id = slots_[slot].id;
-  instance->prepared[{kernel, block[0], block[1], block[2]}] = prepared.get();
+  const auto& [x, y, z] = prepared->block;
+  prepared->module->prepared[{prepared->number, x, y, z}] = prepared.get();
   slots_[slot].kernel = std::move(prepared);
   ++loaded_;
   found->second.kernel_ids.push_back(id);
@@ -176,7 +186,8 @@ bool ModuleTable::TakeSlot(uint32_t* slot) {
 std::shared_ptr<KernelInstance> ModuleTable::GiveBackSlot(uint32_t id) {
   Slot& slot = slots_[id % kMostPrepared];
   slot.id += kMostPrepared;
-  if (slot.kernel->code != nullptr) --loaded_;
+  loaded_ -= (slot.kernel->code != nullptr ? 1 : 0) + (slot.kernel->replaced != nullptr ? 1 : 0);
+  slot.kernel->is_listed = false;
   free_slots_.push_back(id % kMostPrepared);
   return std::move(slot.kernel);
 }
@@ -224,7 +235,7 @@ KernelInstance* ModuleTable::FindPrepared(const ModuleInstance& module, uint32_t
   return found == module.prepared.end() ? nullptr : found->second;
 }
 
-Result<std::shared_ptr<const LoadedKernel>> ModuleTable::CodeOf(uint32_t kernel_id) {
+Result<LoadedCode> ModuleTable::CodeOf(uint32_t kernel_id) {
   std::shared_ptr<KernelInstance> kernel;
   {
     std::lock_guard lock(mutex_);
@@ -234,7 +245,7 @@ Result<std::shared_ptr<const LoadedKernel>> ModuleTable::CodeOf(uint32_t kernel_
   return source_->Kernel(*kernel->module->image, *kernel->module->index, kernel->number, kernel->block, cancelled_);
 }
 
-void ModuleTable::GiveBack(uint32_t kernel_id, Result<std::shared_ptr<const LoadedKernel>> code, uint64_t launched) {
+void ModuleTable::GiveBack(uint32_t kernel_id, Result<LoadedCode> code, uint64_t launched) {
   std::lock_guard lock(mutex_);
   const auto kernel = Lookup(kernel_id);
   if (kernel == nullptr || kernel->code != nullptr) return;
@@ -243,12 +254,18 @@ void ModuleTable::GiveBack(uint32_t kernel_id, Result<std::shared_ptr<const Load
     return;
   }
   kernel->code = std::move(*code);
+  kernel->newest = kernel->code->descriptor;
   kernel->launched = launched;
   ++loaded_;
 }
 
-bool ModuleTable::MakeRoomForOne(std::shared_ptr<const LoadedKernel>* gone) {
+bool ModuleTable::MakeRoomForOne(LoadedCode* gone) {
   std::lock_guard lock(mutex_);
+  return HasRoom(gone);
+}
+
+// With the lock held: true if there is room for one more, perhaps since one was evicted.
+bool ModuleTable::HasRoom(LoadedCode* gone) {
   if (loaded_ < most_loaded_) return true;
   KernelInstance* longest = nullptr;
   for (const Slot& slot : slots_) {
@@ -260,6 +277,54 @@ bool ModuleTable::MakeRoomForOne(std::shared_ptr<const LoadedKernel>* gone) {
   --loaded_;
   *gone = std::move(longest->code);
   return true;
+}
+
+void ModuleTable::AwaitBetter(const LoadedCode& code) const {
+  if (code->replacement != nullptr) code->replacement->Await(code, taker_);
+}
+
+void ModuleTable::Replace(const LoadedCode& quick, const LoadedCode& code, uint64_t launched,
+                          std::vector<LoadedCode>* gone) {
+  std::lock_guard lock(mutex_);
+  for (const Slot& slot : slots_) {
+    KernelInstance* const kernel = slot.kernel.get();
+    if (kernel == nullptr || kernel->code != quick) continue;
+    LoadedCode evicted;
+    if (kernel->in_streams != 0 && (code == nullptr || !HasRoom(&evicted))) {
+      kernel->is_outdated = true;
+      continue;
+    }
+    gone->push_back(std::move(evicted));
+    if (code == nullptr) {
+      --loaded_;
+      gone->push_back(std::move(kernel->code));
+      continue;
+    }
+    if (kernel->in_streams != 0) {
+      ++loaded_;
+      kernel->replaced_at = launched;
+      kernel->in_streams_before = kernel->in_streams;
+      kernel->replaced = std::move(kernel->code);
+    } else {
+      gone->push_back(std::move(kernel->code));
+    }
+    kernel->code = code;
+    kernel->newest.store(code->descriptor, std::memory_order_seq_cst);  // before: Worker::Learn
+    kernel->habits.ForgetTime();
+  }
+}
+
+LoadedCode ModuleTable::TakeUnused(KernelInstance* kernel, uint64_t launch) {
+  std::lock_guard lock(mutex_);
+  LoadedCode unused;
+  if (kernel->replaced != nullptr) {
+    if (launch <= kernel->replaced_at && --kernel->in_streams_before == 0) unused = std::move(kernel->replaced);
+  } else if (kernel->in_streams == 0) {
+    kernel->is_outdated = false;
+    unused = std::move(kernel->code);
+  }
+  if (unused != nullptr && kernel->is_listed) --loaded_;
+  return unused;
 }
 
 }  // namespace tutti::device::cpu

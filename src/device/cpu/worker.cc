@@ -82,12 +82,13 @@ void Worker::Loop() {
 
 void Worker::RunChunk(const Chunk& chunk) {
   if (chunk.may_be_long) LookAway();
+  const guest::KernelDescriptor* const code = CodeOf(chunk);
   ChunkResult result = RunBlocks(chunk);
   NoteHeld();
   if (guest_.WasToldTo(guest::StopReason::kTimeLimit)) ReportTimeLimit(chunk);
   result.end_ns = NowNs();
   result.stolen_ns = StolenFrom(chunk, result.end_ns);
-  Learn(chunk, result);
+  Learn(chunk, result, code);
   if (trace_.enabled()) Record(chunk, result);
   CpuSpace* const space = chunk.task->share->space;
   CpuOperation* const operation = chunk.task->operation;
@@ -135,7 +136,7 @@ bool Worker::RunInOrder(const Chunk& chunk, Batch::Blocks piece, ChunkResult* re
   piece_end_ = piece.second;
   bool prepared = false;  // run_, for a block of this piece that has finished
   for (uint64_t index = piece.first; index < piece.second;) {
-    if (prepared) {
+    if (prepared && run_->HasNewest()) {
       run_->PrepareNext(index);
     } else if (!PrepareBlock(chunk, index)) {
       result->rest_begin = BlockOrder::kNone;  // the client has failed: nothing of it goes on
@@ -222,9 +223,26 @@ void Worker::ReportTimeLimit(const Chunk& chunk) {
                       .kernel = kernel});
 }
 
-void Worker::Learn(const Chunk& chunk, const ChunkResult& result) {
-  const uint64_t ran_ns = result.end_ns - chunk.begin_ns;
+// The code that its blocks begin with, or its block has begun with; null: a copy.
+const guest::KernelDescriptor* Worker::CodeOf(const Chunk& chunk) {
+  if (!chunk.task->is_kernel) return nullptr;
+  return chunk.resumed != nullptr ? &chunk.resumed->descriptor() : chunk.task->kernel.Newest();
+}
+
+// Of how long blocks take that ran code which has been replaced meanwhile, nothing: whoever replaces it stores the new
+// code, then forgets the time. Here it is the other way round, so that one of both sees the other.
+void Worker::Learn(const Chunk& chunk, const ChunkResult& result, const guest::KernelDescriptor* code) {
   if (result.yielded || result.finished != 0) chunk.task->habits->LearnWait(result.yielded);
+  const auto is_replaced = [&, newest = code != nullptr ? chunk.task->kernel.newest : nullptr] {
+    return newest != nullptr && newest->load(std::memory_order_seq_cst) != code;
+  };
+  if (is_replaced()) return;
+  LearnTime(chunk, result);
+  if (is_replaced()) chunk.task->habits->ForgetTime();
+}
+
+void Worker::LearnTime(const Chunk& chunk, const ChunkResult& result) {
+  const uint64_t ran_ns = result.end_ns - chunk.begin_ns;
   if (chunk.resumed == nullptr && result.suspended == nullptr && result.finished != 0) {
     chunk.task->habits->LearnTime(ran_ns, result.finished);
   } else if (ran_ns > chunk.task->habits->ns.load(std::memory_order_relaxed)) {

@@ -39,7 +39,9 @@ class Worker {
   guest::LeaveReason RunThroughYields(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result);
   void ReportFault(const Chunk& chunk, Fault fault);
   void ReportTimeLimit(const Chunk& chunk);
-  void Learn(const Chunk& chunk, const ChunkResult& result);
+  static const guest::KernelDescriptor* CodeOf(const Chunk& chunk);
+  static void Learn(const Chunk& chunk, const ChunkResult& result, const guest::KernelDescriptor* code);
+  static void LearnTime(const Chunk& chunk, const ChunkResult& result);
   void Record(const Chunk& chunk, const ChunkResult& result);
 
   bool PollRings();

@@ -54,7 +54,7 @@ Status BlockRun::PrepareAsMember(const KernelLaunch& launch, uint64_t block, uin
 }
 
 Status BlockRun::PrepareOne(const KernelLaunch& launch, uint64_t block, uint32_t sm, const InCluster& place) {
-  const KernelDescriptor& kernel = *launch.descriptor;
+  const KernelDescriptor& kernel = *launch.Newest();
   const uint32_t warps = launch.warps();
   const bool yields = (kernel.flags & kYields) != 0;
   if (owner_ != launch.owner) {
@@ -70,6 +70,7 @@ Status BlockRun::PrepareOne(const KernelLaunch& launch, uint64_t block, uint32_t
   TUTTI_TRY(local_.Require(warp_local_bytes * warps));
 
   launch_ = &launch;
+  descriptor_ = &kernel;
   function_ = nullptr;
   cluster_ = place.cluster;
   uint8_t* const shared = place.view != nullptr ? place.view : shared_.data();
@@ -161,7 +162,7 @@ void BlockRun::SetLanes() {
 }
 
 void BlockRun::Rewind() {
-  const bool yields = (launch_->descriptor->flags & kYields) != 0;
+  const bool yields = (descriptor_->flags & kYields) != 0;
   SetLanes();
   if (yields) barriers_.Reset(launch_->warps(), launch_->threads(), cluster_ != nullptr);
   last_errors_.Clear();
@@ -171,6 +172,7 @@ void BlockRun::Rewind() {
 Status BlockRun::PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index) {
   TUTTI_TRY(stacks_.Require(1, kCallStackBytes + kPreemptBytes));
   launch_ = nullptr;
+  descriptor_ = nullptr;
   cluster_ = nullptr;
   function_ = function;
   argument_ = argument;
@@ -246,7 +248,7 @@ TUTTI_NO_SANITIZE void BlockRun::FiberMain(void* raw_fiber) {
     if (run->function_ != nullptr) {
       run->function_(run->argument_, run->index_);
     } else {
-      const KernelDescriptor& kernel = *run->launch_->descriptor;
+      const KernelDescriptor& kernel = *run->descriptor_;
       if ((kernel.flags & kYields) != 0) {
         kernel.run(&run->warps_[fiber - run->fibers_], 1);
       } else {
@@ -267,8 +269,8 @@ TUTTI_NO_SANITIZE bool BlockRun::GoOn() {
     ++index_;
     return true;
   }
-  const uint32_t flags = launch_->descriptor->flags;
-  if ((flags & kYields) != 0) return false;
+  const uint32_t flags = descriptor_->flags;
+  if ((flags & kYields) != 0 || !HasNewest()) return false;
   MoveTo(index_ + 1);
   if ((flags & kEndsLanes) != 0) SetLanes();
   last_errors_.Clear();
@@ -439,7 +441,7 @@ uint64_t BlockRun::CallRuntime(uint32_t number, uint64_t words) {
 
 // Null where the block's threads have no local memory.
 uint8_t* BlockRun::Local(uint64_t address, size_t bytes) const {
-  const uint64_t local_bytes = uint64_t{launch_->descriptor->local_bytes} * kWarpSize * launch_->warps();
+  const uint64_t local_bytes = uint64_t{descriptor_->local_bytes} * kWarpSize * launch_->warps();
   const uint64_t offset = address - reinterpret_cast<uint64_t>(local_.data());
   return InRange<uint64_t>(offset, bytes, local_bytes) ? local_.data() + offset : nullptr;
 }
@@ -448,7 +450,7 @@ bool BlockRun::Read(uint64_t address, void* out, size_t bytes) const {
   const auto inside = [address, bytes](const void* begin, uint64_t size) {
     return InRange<uint64_t>(address - reinterpret_cast<uint64_t>(begin), bytes, size);
   };
-  const uint64_t local_bytes = uint64_t{launch_->descriptor->local_bytes} * kWarpSize * launch_->warps();
+  const uint64_t local_bytes = uint64_t{descriptor_->local_bytes} * kWarpSize * launch_->warps();
   const bool readable = inside(reinterpret_cast<const void*>(launch_->window_base), launch_->window_bytes) ||
                         inside(block_.shared, block_.shared_bytes) || inside(local_.data(), local_bytes) ||
                         inside(launch_->params, launch_->param_bytes);

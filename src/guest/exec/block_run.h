@@ -50,13 +50,15 @@ class BlockRun final : public GuestMemory {
   // Makes it the `index`th block or cluster (KernelLaunch::runs) of a launch, or the `index`th call of a function,
   // ready to Run. `launch` and `argument` must outlive the run.
   Status Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm);
-  // The same, cheaper, for another index of the launch and SM that it was last prepared for, and that has finished:
-  // most of Prepare is the same for all blocks of a launch.
+  // The same, cheaper, for another index of the launch and SM that it was last prepared for, and that has finished, as
+  // long as it HasNewest: most of Prepare is the same for all blocks of a launch.
   void PrepareNext(uint64_t index);
+  // Its code is what blocks of its launch begin with now.
+  bool HasNewest() const { return descriptor_ == launch_->Newest(); }
   Status PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index);
   // Since it was prepared: Run goes on to the indices below `end`, in their order, each as PrepareNext makes it ready,
   // where a block is one context: then none has to be left and entered. It stops after the one that is running if the
-  // thread was asked to. index() says how far it has come; those before have finished.
+  // thread was asked to, or there is newer code. index() says how far it has come; those before have finished.
   void GoOnTo(uint64_t end) { end_ = end; }
 
   // Runs the guest on the calling thread (which has a GuestThreadScope) until it is left, and returns why. Requests
@@ -72,6 +74,7 @@ class BlockRun final : public GuestMemory {
   void Release();
 
   const KernelLaunch* launch() const { return launch_; }
+  const KernelDescriptor& descriptor() const { return *descriptor_; }  // of a kernel: the code that it began with
   uint64_t index() const { return index_; }
   // The block of the cluster whose code was running last; without a cluster itself.
   const BlockRun& running_block() const;
@@ -177,6 +180,7 @@ class BlockRun final : public GuestMemory {
 
   GuestThread* thread_ = nullptr;
   const KernelLaunch* launch_ = nullptr;
+  const KernelDescriptor* descriptor_ = nullptr;  // of launch_, when the block began
   uint64_t index_ = 0;
   uint64_t end_ = 0;  // of the indices that Run goes on to
   void (*function_)(const void*, uint64_t) = nullptr;

@@ -27,7 +27,7 @@ class ServiceScope {
 };
 
 void RequireWarpContexts(BlockRun& run) {
-  if ((run.launch()->descriptor->flags & kYields) != 0) return;
+  if ((run.descriptor().flags & kYields) != 0) return;
   run.Fail({.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed),
             .text = "barrier in a kernel that was compiled as one that has none"});
 }

@@ -1,6 +1,7 @@
-// One launch of a kernel: what all its blocks share. Constant while blocks run.
+// One launch of a kernel: what all its blocks share. Constant while blocks run, but for what `newest` points to.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -40,10 +41,19 @@ class KernelHost {
   }
 };
 
+// Whether blocks of one launch may run either code, and arguments that suit the one suit the other.
+inline bool MayReplace(const KernelDescriptor& code, const KernelDescriptor& other) {
+  return code.param_bytes == other.param_bytes && code.static_shared_bytes == other.static_shared_bytes &&
+         std::equal(code.block, code.block + 3, other.block);
+}
+
 constexpr uint32_t kSharedUnitBytes = 128;  // PTX ISA, %total_smem_size: sm_80 and later
 
 struct KernelLaunch {
   const KernelDescriptor* descriptor = nullptr;
+  // Where better code of the same kernel may appear (MayReplace), for blocks that begin from then on. Null: nowhere, as
+  // for blocks that run together, in clusters or cooperative launches.
+  const std::atomic<const KernelDescriptor*>* newest = nullptr;
   KernelHost* host = nullptr;
   uint64_t owner = 0;  // a number of the client, never reused: blocks' memory is cleared when it changes
   uint32_t grid[3] = {1, 1, 1};
@@ -65,6 +75,11 @@ struct KernelLaunch {
   uint32_t param_bytes = 0;
   uint32_t sm_count = 1;
   void* operation = nullptr;  // the host's own
+
+  // The code of blocks that begin now. Acquire: makes visible what was loaded before it was stored.
+  const KernelDescriptor* Newest() const {
+    return newest != nullptr ? newest->load(std::memory_order_acquire) : descriptor;
+  }
 
   uint32_t threads() const { return block[0] * block[1] * block[2]; }
   uint32_t warps() const { return (threads() + kWarpSize - 1) / kWarpSize; }

@@ -48,7 +48,7 @@ Fault DescribeFault(const guest::BlockRun& run, const guest::FaultRecord& record
     line += " in a copy";
     return fault;
   }
-  const guest::KernelDescriptor& kernel = *run.launch()->descriptor;
+  const guest::KernelDescriptor& kernel = run.descriptor();
   fault.kernel = SaidName(kernel.name);
   fault.has_block = true;
   std::copy_n(run.state().ctaid, 3, fault.block);

@@ -19,7 +19,8 @@ struct SpaceShare;
 struct ContextCap;
 struct CpuOperation;
 
-// Learned behaviour of the blocks of one kind of work. Relaxed: estimates that several threads improve.
+// Learned behaviour of the blocks of one kind of work: estimates that several threads improve. Relaxed, except where
+// marked.
 struct BlockHabits {
   std::atomic<uint32_t> ns{0};  // time per block; 0: unknown
   // How many of the last kAlways chunks, about, ended with a block that waits for memory.
@@ -31,8 +32,11 @@ struct BlockHabits {
     const uint64_t measured = total_ns / blocks;
     const uint64_t old = ns.load(std::memory_order_relaxed);
     const uint64_t mixed = old == 0 ? measured : (3 * old + measured) / 4;
-    ns.store(static_cast<uint32_t>(mixed < 1 ? 1 : mixed > 0xffffffff ? 0xffffffff : mixed), std::memory_order_relaxed);
+    ns.store(static_cast<uint32_t>(mixed < 1 ? 1 : mixed > 0xffffffff ? 0xffffffff : mixed),
+             std::memory_order_seq_cst);  // with ForgetTime: see Worker::Learn
   }
+  // Their code has been replaced.
+  void ForgetTime() { ns.store(0, std::memory_order_seq_cst); }
   // A chunk has ended with a block that waits, or without one.
   void LearnWait(bool waited) {
     const uint32_t old = waits.load(std::memory_order_relaxed);
