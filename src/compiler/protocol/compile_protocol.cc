@@ -9,6 +9,7 @@ std::vector<uint8_t> Serialize(const CompileRequest& request) {
   for (const uint32_t extent : request.block) out.Put(extent);
   out.Put(request.optimize);
   out.Put(request.capability);
+  out.Put(uint8_t{request.quick});
   return out.Take();
 }
 
@@ -16,6 +17,7 @@ std::vector<uint8_t> Serialize(const CompileReply& reply) {
   ByteWriter out;
   out.Put(reply.status);
   out.PutString(reply.log);
+  out.Put(uint8_t{reply.is_quick});
   return out.Take();
 }
 
@@ -27,6 +29,7 @@ Result<CompileRequest> ParseCompileRequest(std::span<const uint8_t> bytes) {
   for (uint32_t& extent : request.block) extent = in.Get<uint32_t>();
   request.optimize = in.Get<uint32_t>();
   request.capability = in.Get<uint32_t>();
+  request.quick = in.Get<uint8_t>() != 0;
   if (!in.ok()) return Fail("compile request is cut short");
   return request;
 }
@@ -36,6 +39,7 @@ Result<CompileReply> ParseCompileReply(std::span<const uint8_t> bytes) {
   CompileReply reply;
   reply.status = in.Get<int32_t>();
   reply.log = in.GetString();
+  reply.is_quick = in.Get<uint8_t>() != 0;
   if (!in.ok()) return Fail("compile reply is cut short");
   return reply;
 }

@@ -32,12 +32,14 @@ struct CompileRequest {
   uint32_t block[3] = {0, 0, 0};
   uint32_t optimize = 2;  // 0 .. 3
   uint32_t capability = 0;  // 80 for 8.0: which of several PTX texts is meant (image/ptx_selection.h)
+  bool quick = false;  // kKernel: code that is there soon, if the kernel is suited; else as without
 };
 
 // If status == 0 the result is in the request's file.
 struct CompileReply {
   int32_t status = 0;  // CUresult: INVALID_PTX, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, INVALID_IMAGE, ...
   std::string log;  // diagnostics with line and caret
+  bool is_quick = false;  // the result is quick code, or what failed was making that
 };
 
 std::vector<uint8_t> Serialize(const CompileRequest& request);

@@ -16,7 +16,6 @@ namespace tutti::compiler {
 namespace {
 
 constexpr uint64_t kMaxImageBytes = 1ull << 30;
-constexpr uint32_t kRequestSeconds = 120;
 constexpr size_t kMaxLogBytes = 60 * 1024;  // a reply is one packet
 
 Result<std::vector<uint8_t>> ReadImage(int fd) {
@@ -39,16 +38,16 @@ Result<std::vector<uint8_t>> ReadImage(int fd) {
   return bytes;
 }
 
-Status Reply(int socket, int file, const Result<std::vector<uint8_t>>& result) {
+Status Reply(int socket, int file, const Result<Made>& result) {
   if (!result) return SendFailure(socket, result.error());
-  if (const auto filled = os::FillMemory(file, *result); !filled) return SendFailure(socket, filled.error());
-  return os::Send(socket, Serialize(CompileReply{}));
+  if (const auto filled = os::FillMemory(file, result->bytes); !filled) return SendFailure(socket, filled.error());
+  return os::Send(socket, Serialize(CompileReply{.is_quick = result->is_quick}));
 }
 
 }  // namespace
 
-Status SendFailure(int socket, const Error& error) {
-  CompileReply reply{.status = error.code != 0 ? error.code : cuda::CUDA_ERROR_UNKNOWN, .log = error.text};
+Status SendFailure(int socket, const Error& error, bool is_quick) {
+  CompileReply reply{.status = error.code != 0 ? error.code : cuda::CUDA_ERROR_UNKNOWN, .log = error.text, .is_quick = is_quick};
   if (reply.log.size() > kMaxLogBytes) reply.log = reply.log.substr(0, kMaxLogBytes) + "\n...";
   return os::Send(socket, Serialize(reply));
 }
@@ -61,9 +60,8 @@ Status ServeRequests(int socket, const AnswerRequest& answer) {
     TUTTI_ASSIGN(const CompileRequest request, ParseCompileRequest(message.bytes));
     if (message.fds.size() != 2) return Fail("a compile request carries an image and a file for the result");
     auto image = ReadImage(message.fds[0].get());
-    TUTTI_TRY(Reply(
-        socket, message.fds[1].get(),
-        image ? answer(request, std::move(*image)) : Result<std::vector<uint8_t>>(std::unexpected(image.error()))));
+    TUTTI_TRY(Reply(socket, message.fds[1].get(),
+                    image ? answer(request, std::move(*image)) : Result<Made>(std::unexpected(image.error()))));
   }
 }
 

@@ -27,6 +27,7 @@ struct SandboxLimits {
 Status EnterSandbox(int socket, int lifeline, const SandboxLimits& limits);
 
 // From now on the process may use `seconds` of processor time until SIGXCPU ends it. Call before each request.
+constexpr uint32_t kRequestSeconds = 120;
 void LimitRequestTime(uint32_t seconds);
 
 }  // namespace tutti::compiler

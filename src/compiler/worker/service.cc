@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "compiler/serving/requests.h"
+#include "compiler/serving/sandbox.h"
 #include "cuda/result.h"
 
 namespace tutti::compiler {
@@ -26,15 +26,20 @@ constexpr std::string_view kWarmUpKernel = R"(.version 7.0
 }
 )";
 
-// LLVM's fatal error handler, also when memory is exhausted. The request fails with LLVM's reason, then the worker
-// ends: its state is undefined.
-void GiveUp(void* socket, const char* reason, bool) {
-  const auto told = SendFailure(static_cast<int>(reinterpret_cast<intptr_t>(socket)),
-                                {cuda::CUDA_ERROR_INVALID_PTX, std::string("the code generator gave up: ") + reason});
-  _exit(told ? 3 : 4);
-}
+// Of processor time: it takes a hundredth. Without it the kernel would wait for code that never comes.
+constexpr uint32_t kQuickSeconds = 5;
 
 }  // namespace
+
+// LLVM's fatal error handler, also when memory is exhausted. The request fails with LLVM's reason, then the worker
+// ends: its state is undefined.
+void Service::GiveUp(void* self, const char* reason, bool) {
+  const auto* const service = static_cast<Service*>(self);
+  const auto told = SendFailure(
+      service->socket_, {cuda::CUDA_ERROR_INVALID_PTX, std::string("the code generator gave up: ") + reason},
+      service->makes_quick_);
+  _exit(told ? 3 : 4);
+}
 
 Status Service::WarmUp() {
   CompileRequest request{.op = CompileOp::kKernel, .kernel = "warm_up", .block = {32, 1, 1}};
@@ -54,18 +59,32 @@ Result<ImageCompiler*> Service::Open(std::vector<uint8_t> image, uint32_t capabi
   return compiler_.get();
 }
 
-Result<std::vector<uint8_t>> Service::Answer(const CompileRequest& request, std::vector<uint8_t> image) {
+Result<Made> Service::Answer(const CompileRequest& request, std::vector<uint8_t> image) {
   if (request.op != CompileOp::kIndex && request.op != CompileOp::kKernel)
     return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "no request for tutti-compiler (tutti-fence fences)");
   TUTTI_ASSIGN(ImageCompiler * compiler, Open(std::move(image), request.capability));
-  if (request.op == CompileOp::kIndex) return module::Serialize(compiler->index());
+  if (request.op == CompileOp::kIndex) return Made(module::Serialize(compiler->index()));
   CompileOptions options{.optimize = std::min(request.optimize, 3u), .target = target_};
   for (int i = 0; i < 3; ++i) options.block[i] = request.block[i];
+  if (request.quick) {
+    if (auto code = CompileQuick(*compiler, request.kernel, options)) return Made(std::move(*code), true);
+  }
   return compiler->Compile(request.kernel, options);
 }
 
+Result<std::vector<uint8_t>> Service::CompileQuick(ImageCompiler& compiler, const std::string& kernel,
+                                                   CompileOptions options) {
+  LimitRequestTime(kQuickSeconds);
+  makes_quick_ = options.quick = true;
+  auto code = compiler.Compile(kernel, options);
+  makes_quick_ = false;
+  LimitRequestTime(kRequestSeconds);
+  return code;
+}
+
 Status Service::Serve(int socket) {
-  llvm::install_fatal_error_handler(GiveUp, reinterpret_cast<void*>(static_cast<intptr_t>(socket)));
+  socket_ = socket;
+  llvm::install_fatal_error_handler(GiveUp, this);
   return ServeRequests(socket, [this](const CompileRequest& request, std::vector<uint8_t> image) {
     return Answer(request, std::move(image));
   });

@@ -11,6 +11,7 @@
 #include "compiler/link/host_target.h"
 #include "compiler/pipeline.h"
 #include "compiler/protocol/compile_protocol.h"
+#include "compiler/serving/requests.h"
 
 namespace tutti::compiler {
 
@@ -24,12 +25,19 @@ class Service {
   // Answers until the peer closes (no error) or breaks the protocol.
   Status Serve(int socket);
   // One request on `image`. The error is the reply's status and log.
-  Result<std::vector<uint8_t>> Answer(const CompileRequest& request, std::vector<uint8_t> image);
+  Result<Made> Answer(const CompileRequest& request, std::vector<uint8_t> image);
 
  private:
+  static void GiveUp(void* self, const char* reason, bool);
   Result<ImageCompiler*> Open(std::vector<uint8_t> image, uint32_t capability);
 
+  // Fails for kernels that it is not for, or whatever else is wrong: then the caller compiles as without.
+  Result<std::vector<uint8_t>> CompileQuick(ImageCompiler& compiler, const std::string& kernel,
+                                            CompileOptions options);
+
   HostTarget target_;
+  int socket_ = -1;
+  bool makes_quick_ = false;  // now
   std::vector<uint8_t> image_;
   uint32_t capability_ = 0;
   std::unique_ptr<ImageCompiler> compiler_;

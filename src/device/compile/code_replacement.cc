@@ -3,7 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/compile/code_source.h"
+
 namespace tutti::device {
+
+bool MayReplace(const guest::KernelDescriptor& code, const guest::KernelDescriptor& other) {
+  return code.param_bytes == other.param_bytes && code.static_shared_bytes == other.static_shared_bytes &&
+         std::equal(code.block, code.block + 3, other.block);
+}
 
 void CodeReplacement::Await(const LoadedCode& quick, const std::weak_ptr<CodeTaker>& taker) {
   const auto told = taker.lock();

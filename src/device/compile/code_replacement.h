@@ -6,16 +6,23 @@
 #include <mutex>
 #include <vector>
 
+namespace tutti::guest {
+struct KernelDescriptor;
+}
+
 namespace tutti::device {
 
 struct LoadedKernel;
 using LoadedCode = std::shared_ptr<const LoadedKernel>;
 
+// Whether blocks of one launch may run either code: arguments that suit the one suit the other.
+bool MayReplace(const guest::KernelDescriptor& code, const guest::KernelDescriptor& other);
+
 // Who holds quick code, and takes what comes in its place.
 class CodeTaker {
  public:
   virtual ~CodeTaker() = default;
-  // `code` replaces `quick`, and may run its launches (guest::MayReplace). Null: it is there no more, but whoever loads
+  // `code` replaces `quick`, and may (MayReplace). Null: it is there no more, but whoever loads
   // the kernel again gets it.
   virtual void TakeCode(const LoadedCode& quick, const LoadedCode& code) = 0;
 };

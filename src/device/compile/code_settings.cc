@@ -23,6 +23,7 @@ CodeSettings SettingsFor(const char* variable, const char* program) {
   uint64_t seconds = 0;
   std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (seconds > 0) settings.request_limit_ns = std::min<uint64_t>(seconds, CodeSettings::kMostSeconds) * 1'000'000'000;
+  settings.quick_code = os::Environment("TUTTI_QUICK_CODE") != "0";
   return settings;
 }
 

@@ -22,11 +22,15 @@ struct CodeSettings {
   uint64_t request_limit_ns = kMostSeconds * 1'000'000'000;
   // A compilation that took longer than this goes on when its client has gone (compiler_pool.h).
   uint64_t finish_after_ns = 2'000'000'000;
+  // First launches run quick code of kernels that are suited, while the optimised one is compiled. Off for tests.
+  bool quick_code = true;
+  // After which one that waits in the background has a place, however many clients wait for one.
+  uint64_t background_patience_ns = 1'000'000'000;
   uint64_t idle_limit_ns = 10'000'000'000;  // after which an idle compiler ends, freeing LLVM's memory
 
   // TUTTI_CACHE_DIR, else $XDG_CACHE_HOME/tutti, else ~/.cache/tutti; /var/cache/tutti for root. TUTTI_CACHE_BYTES.
   // TUTTI_COMPILER, else tutti-compiler beside this program. As many compilers as there are processors.
-  // TUTTI_COMPILE_SECONDS: of one request, at most kMostSeconds.
+  // TUTTI_COMPILE_SECONDS: of one request, at most kMostSeconds. TUTTI_QUICK_CODE: 0: none.
   static CodeSettings FromEnvironment();
   // The same for what is fenced: TUTTI_FENCE, else tutti-fence beside this program.
   static CodeSettings OfFences();

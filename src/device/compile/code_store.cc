@@ -2,14 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/log_budget.h"
+#include "base/printable.h"
 #include "cuda/result.h"
+#include "device/compile/background_compiles.h"
 #include "device/compile/cache_key.h"
 #include "device/compile/code_cache.h"
 #include "device/compile/compiler_identity.h"
@@ -84,10 +90,46 @@ class Refusals {
   size_t bytes_ = 0;
 };
 
+// A set that forgets all of it now and then. Thread-safe.
+class RememberedKeys {
+ public:
+  bool Has(const CacheKey& key) const {
+    const std::lock_guard lock(mutex_);
+    return keys_.contains(key);
+  }
+  void Add(const CacheKey& key) {
+    const std::lock_guard lock(mutex_);
+    if (keys_.size() >= kMost) keys_.clear();
+    keys_.insert(key);
+  }
+
+ private:
+  static constexpr size_t kMost = 4096;
+  mutable std::mutex mutex_;
+  std::set<CacheKey> keys_;
+};
+
+// Code that is there soon.
+struct QuickKernel : LoadedKernel {
+  explicit QuickKernel(LoadedCode made) : object(std::move(made)) { descriptor = object->descriptor; }
+  const LoadedCode object;
+};
+
+constexpr size_t kMostSaid = 1024;
+
+std::string SaidName(const std::string& kernel) { return Printable(kernel.substr(0, kMostSaid)); }
+
+// Half of the places: those who wait have as many as without.
+uint32_t ThreadsFor(const CodeSettings& settings) { return std::clamp(settings.max_compilers / 2, 1u, 8u); }
+
+// A first launch gets quick code, if its kernel is suited. The optimised code is compiled in the background, goes into
+// the cache, and to those who hold the quick code; that is in memory alone.
 class CodeStore final : public CodeSource {
  public:
   CodeStore(const CodeSettings& settings, std::shared_ptr<CompilerHost> host)
-      : settings_(settings), pool_(settings, std::move(host)) {}
+      : settings_(settings),
+        pool_(settings, std::move(host)),
+        later_(ThreadsFor(settings), [this](const Job& job, const Cancelled& stop) { Optimize(job, stop); }) {}
 
   Result<std::shared_ptr<const module::ModuleIndex>> Index(std::span<const uint8_t> image,
                                                            const Cancelled& cancelled) override {
@@ -100,7 +142,8 @@ class CodeStore final : public CodeSource {
       }
       const compiler::CompileRequest request{
           .op = compiler::CompileOp::kIndex, .kernel = {}, .capability = settings_.capability};
-      TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key, cancelled));
+      TUTTI_ASSIGN(const Answer answer, Compile(request, image, image_key, key, cancelled));
+      const Bytes& bytes = answer.bytes;
       auto index = module::ParseModuleIndex(bytes);
       if (!index) return Fail(cuda::CUDA_ERROR_UNKNOWN, "the compiler's index of the module: " + index.error().text);
       Keep(key, bytes);
@@ -126,23 +169,93 @@ class CodeStore final : public CodeSource {
                              .Finish();
     return kernels_.Get(key, cancelled, [&]() -> SharedWork<LoadedKernel>::Outcome {
       pool_.AwaitUnattended(key, cancelled);
-      if (auto entry = cache().Find(key)) {
-        if (auto loaded = Load(std::move(entry->file), entry->bytes, name)) return loaded;
-      }
-      const compiler::CompileRequest request{.op = compiler::CompileOp::kKernel,
+      if (auto loaded = Cached(key, name)) return *loaded;
+      compiler::CompileRequest request{.op = compiler::CompileOp::kKernel,
                                              .kernel = name,
                                              .block = {block[0], block[1], block[2]},
                                              .capability = settings_.capability};
-      TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key, cancelled));
-      if (Keep(key, bytes)) {
-        if (auto entry = cache().Find(key)) return Load(std::move(entry->file), bytes, name);
+      request.quick = settings_.quick_code && !slow_only_.Has(key) && later_.HasRoomFor(&cancelled);
+      TUTTI_ASSIGN(Answer answer, Compile(request, image, image_key, key, cancelled));
+      if (answer.is_quick) {
+        request.quick = false;
+        auto kept = images().Kept(image);
+        Job job{.request = request,
+                .key = key,
+                .image_key = image_key,
+                .image = kept != nullptr ? std::move(kept) : images().Keep(image),
+                .quick = nullptr,
+                .client = &cancelled};
+        if (auto quick = TakeQuick(answer.bytes, std::move(job))) return *quick;
+        slow_only_.Add(key);
+        TUTTI_ASSIGN(answer, Compile(request, image, image_key, key, cancelled));
       }
-      TUTTI_ASSIGN(os::Fd file, os::CreateMemoryOf("tutti-kernel", bytes));
-      return LoadObject(std::move(file), name);
+      return KeepAndLoad(key, answer.bytes, name);
     });
   }
 
  private:
+  using Answer = CompilerProcess::Answer;
+  using Job = BackgroundCompiles::Job;
+
+  // Null if it is of no use: the optimised code is to be compiled at once.
+  std::optional<LoadedCode> TakeQuick(const Bytes& bytes, Job job) {
+    const std::string& name = job.request.kernel;
+    auto file = os::CreateMemoryOf("tutti-quick-kernel", bytes);
+    auto object = file ? LoadObject(std::move(*file), name) : std::unexpected(file.error());
+    if (!object) {
+      log_.Warning("quick code", "the quick code of {} is of no use: {}", SaidName(name), object.error().text);
+      return std::nullopt;
+    }
+    auto quick = std::make_shared<QuickKernel>(std::move(*object));
+    if (hopeless_.Has(job.key)) return quick;
+    quick->replacement = std::make_shared<CodeReplacement>();
+    job.quick = quick;
+    if (!later_.Add(std::move(job))) return std::nullopt;
+    return quick;
+  }
+
+  // Makes what replaces quick code. A thread of later_'s.
+  void Optimize(const Job& job, const Cancelled& stop) {
+    const auto code = Optimized(job, stop);
+    if (stop.load(std::memory_order_relaxed)) return;
+    if (!code) {
+      hopeless_.Add(job.key);
+      log_.Warning("quick code", "{} keeps its quick code, which is slow, as long as this server runs: {}",
+                   SaidName(job.request.kernel), Printable(code.error().text.substr(0, kMostSaid)));
+      return;
+    }
+    kernels_.Put(job.key, *code);
+    job.quick->replacement->Arrive(job.quick, *code);
+  }
+
+  // Another server of the user may have been faster.
+  Result<LoadedCode> Optimized(const Job& job, const Cancelled& stop) {
+    auto code = [&]() -> Result<LoadedCode> {
+      if (auto loaded = Cached(job.key, job.request.kernel)) return *loaded;
+      TUTTI_ASSIGN(const Answer answer, pool_.CompileInBackground(job.request, *job.image, job.image_key, stop));
+      if (answer.status != 0) return Fail(answer.status, answer.log);
+      return KeepAndLoad(job.key, answer.bytes, job.request.kernel);
+    }();
+    if (code && !MayReplace(*job.quick->descriptor, *(*code)->descriptor))
+      return Fail("its optimised code takes other arguments");
+    return code;
+  }
+
+  std::optional<LoadedCode> Cached(const CacheKey& key, const std::string& name) {
+    auto entry = cache().Find(key);
+    if (!entry) return std::nullopt;
+    auto loaded = Load(std::move(entry->file), entry->bytes, name);
+    return loaded ? std::optional(*loaded) : std::nullopt;
+  }
+
+  Result<LoadedCode> KeepAndLoad(const CacheKey& key, const Bytes& bytes, const std::string& name) {
+    if (Keep(key, bytes)) {
+      if (auto entry = cache().Find(key)) return Load(std::move(entry->file), bytes, name);
+    }
+    TUTTI_ASSIGN(os::Fd file, os::CreateMemoryOf("tutti-kernel", bytes));
+    return LoadObject(std::move(file), name);
+  }
+
   // Both created by the first request, since they access files.
   CodeCache& cache() {
     std::call_once(cache_once_, [this] { cache_.emplace(settings_.cache_folder, settings_.cache_bytes); });
@@ -171,12 +284,22 @@ class CodeStore final : public CodeSource {
     return stored.has_value();
   }
 
-  Result<Bytes> Compile(const compiler::CompileRequest& request, std::span<const uint8_t> image,
-                        const CacheKey& image_key, const CacheKey& key, const Cancelled& cancelled) {
+  // What goes wrong where quick code is asked for may be the fault of that, unless it is that time is up.
+  Result<Answer> Compile(const compiler::CompileRequest& request, std::span<const uint8_t> image,
+                         const CacheKey& image_key, const CacheKey& key, const Cancelled& cancelled) {
     if (const auto refused = refusals_.Find(key)) return std::unexpected(*refused);
     const auto keep = [this, key](const Bytes& bytes) { Keep(key, bytes); };
-    TUTTI_ASSIGN(auto answer, pool_.Compile(request, image, image_key, cancelled, key, keep));
-    if (answer.status == 0) return std::move(answer.bytes);
+    const uint64_t begin_ns = NowNs();
+    auto made = pool_.Compile(request, image, image_key, cancelled, key, keep);
+    const bool has_failed = made ? made->is_quick && made->status != 0 : !cancelled.load(std::memory_order_relaxed);
+    if (request.quick && has_failed && NowNs() - begin_ns < settings_.request_limit_ns) {
+      slow_only_.Add(key);
+      auto without = request;
+      without.quick = false;
+      made = pool_.Compile(without, image, image_key, cancelled, key, keep);
+    }
+    TUTTI_ASSIGN(Answer answer, std::move(made));
+    if (answer.status == 0) return answer;
     // The client gets this number as it is, so it must be a CUresult.
     const int code = cuda::ResultName(answer.status) != nullptr ? answer.status : cuda::CUDA_ERROR_UNKNOWN;
     const Error error{code, answer.log};
@@ -193,8 +316,12 @@ class CodeStore final : public CodeSource {
   CompilerPool pool_;
   IndexOrigins origins_;
   Refusals refusals_;
+  RememberedKeys slow_only_;  // of which no quick code can be made, or loaded
+  RememberedKeys hopeless_;  // of which the optimised code could not be made
+  LogBudget log_;
   SharedWork<module::ModuleIndex> indexes_;
   SharedWork<LoadedKernel> kernels_;
+  BackgroundCompiles later_;  // last: its threads use the others
 };
 
 }  // namespace

@@ -185,8 +185,9 @@ TEST_F(CodeStoreTest, ARefusalIsRememberedWithItsLog) {
 TEST_F(CodeStoreTest, ACrashIsTriedAgainTheNextTime) {
   const auto store = CreateCodeStore(settings_, Host());
   EXPECT_FALSE(Get(*store, "crash"));
+  const long before = CountOf("crash");
   EXPECT_FALSE(Get(*store, "crash"));
-  EXPECT_EQ(CountOf("crash"), 2);
+  EXPECT_EQ(CountOf("crash"), before + 1);
 }
 
 TEST_F(CodeStoreTest, ObjectsThatAreNotKernelsAreRefused) {

@@ -33,28 +33,35 @@ size_t CompilerPool::workers() const {
   return idle_.size() + busy_;
 }
 
-bool CompilerPool::HasPlaceFor(const Cancelled& client, uint64_t waited_ns) const {
-  if (busy_ < settings_.max_compilers) return true;
-  return waited_ns > kPatienceNs && busy_ < settings_.max_compilers + kCompilersInAddition &&
-         !busy_for_.contains(&client);
+// In the background one goes on at least, whatever others want.
+bool CompilerPool::HasPlaceFor(const Turn& turn, uint64_t waited_ns) const {
+  if (turn.urgency == Urgency::kBackground) {
+    if (busy_ < settings_.max_compilers && waiting_ == 0) return true;
+    return waited_ns > settings_.background_patience_ns && in_background_ == 0;
+  }
+  const uint32_t busy = busy_ - in_background_;
+  if (busy < settings_.max_compilers) return true;
+  return waited_ns > kPatienceNs && busy < settings_.max_compilers + kCompilersInAddition &&
+         !busy_for_.contains(&turn.client);
 }
 
-Result<std::unique_ptr<CompilerProcess>> CompilerPool::TakePlace(const CacheKey& image_key,
-                                                                 const Cancelled& cancelled) {
+Result<std::unique_ptr<CompilerProcess>> CompilerPool::TakePlace(const Turn& turn) {
   const uint64_t since_ns = NowNs();
+  const uint32_t waits = turn.urgency == Urgency::kAwaited ? 1 : 0;
   std::unique_lock lock(mutex_);
-  ++waiting_;
-  while (!HasPlaceFor(cancelled, NowNs() - since_ns)) {
-    EndUnattended();
+  waiting_ += waits;
+  while (!HasPlaceFor(turn, NowNs() - since_ns)) {
+    if (waits != 0) EndUnattended();
     place_free_.wait_for(lock, kLook);
-    if (!cancelled.load(std::memory_order_relaxed)) continue;
-    --waiting_;
+    if (!turn.client.load(std::memory_order_relaxed)) continue;
+    waiting_ -= waits;
     return Fail(kCancelled, "nobody waits for it");
   }
-  --waiting_;
+  waiting_ -= waits;
   ++busy_;
-  ++busy_for_[&cancelled];
-  auto chosen = std::ranges::find(idle_, image_key, &Idle::image);
+  in_background_ += 1 - waits;
+  ++busy_for_[&turn.client];
+  auto chosen = std::ranges::find(idle_, turn.image, &Idle::image);
   const bool fresh = chosen == idle_.end();
   if (fresh) {
     if (idle_.empty() || idle_.size() + busy_ <= settings_.max_compilers) return nullptr;
@@ -68,19 +75,19 @@ Result<std::unique_ptr<CompilerProcess>> CompilerPool::TakePlace(const CacheKey&
   return nullptr;
 }
 
-void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const CacheKey& image_key,
-                            const Cancelled& client) {
+void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const Turn& turn) {
   {
     const std::lock_guard lock(mutex_);
     --busy_;
-    TakeFrom(client);
+    in_background_ -= turn.urgency == Urgency::kBackground ? 1 : 0;
+    TakeFrom(turn.client);
     // An additional worker ends with its request.
-    if (process != nullptr && idle_.size() + busy_ < settings_.max_compilers) {
-      idle_.push_back({std::move(process), image_key, NowNs()});
+    if (process != nullptr && idle_.size() + busy_ - in_background_ < settings_.max_compilers) {
+      idle_.push_back({std::move(process), turn.image, NowNs()});
       if (!reaper_.joinable()) reaper_ = os::TryStartThread("compiler-pool", [this] { EndIdle(); });  // else next time
     }
   }
-  place_free_.notify_one();
+  place_free_.notify_all();  // it may be for one of them only
   idle_changed_.notify_one();
 }
 
@@ -88,29 +95,43 @@ Result<CompilerProcess::Answer> CompilerPool::Compile(const compiler::CompileReq
                                                       std::span<const uint8_t> image, const CacheKey& image_key,
                                                       const Cancelled& cancelled, const CacheKey& key,
                                                       const KeepCode& keep) {
+  return Compile(request, image, {.client = cancelled, .image = image_key}, key, keep);
+}
+
+Result<CompilerProcess::Answer> CompilerPool::CompileInBackground(const compiler::CompileRequest& request,
+                                                                  std::span<const uint8_t> image,
+                                                                  const CacheKey& image_key,
+                                                                  const Cancelled& cancelled) {
+  return Compile(request, image, {.client = cancelled, .image = image_key, .urgency = Urgency::kBackground}, {},
+                 nullptr);
+}
+
+Result<CompilerProcess::Answer> CompilerPool::Compile(const compiler::CompileRequest& request,
+                                                      std::span<const uint8_t> image, const Turn& turn,
+                                                      const CacheKey& key, const KeepCode& keep) {
   TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-image", image));
-  TUTTI_ASSIGN(std::unique_ptr<CompilerProcess> process, TakePlace(image_key, cancelled));
+  TUTTI_ASSIGN(std::unique_ptr<CompilerProcess> process, TakePlace(turn));
   for (bool retried = false;; retried = true) {
     const bool fresh = process == nullptr;
     if (fresh) {
       auto started = CompilerProcess::Start(host_);
       if (!started) {
-        GiveBack(nullptr, image_key, cancelled);
+        GiveBack(nullptr, turn);
         return std::unexpected(started.error());
       }
       process = std::move(*started);
     }
     bool was_gone = false;
-    auto answer = process->Ask(request, file.get(), settings_.request_limit_ns, cancelled, &was_gone);
+    auto answer = process->Ask(request, file.get(), settings_.request_limit_ns, turn.client, &was_gone);
     if (answer) {
-      GiveBack(std::move(process), image_key, cancelled);
+      GiveBack(std::move(process), turn);
       return answer;
     }
-    if (answer.error().code == kCancelled && LeaveUnattended(process, image_key, key, cancelled, keep)) return answer;
+    if (answer.error().code == kCancelled && LeaveUnattended(process, turn, key, keep)) return answer;
     process.reset();
     if (was_gone && !fresh && !retried) continue;  // it died while idle, through no fault of this request
     if (answer.error().code != kCancelled) log_.Warning("compilations that fail", "compiler: {}", answer.error().text);
-    GiveBack(nullptr, image_key, cancelled);
+    GiveBack(nullptr, turn);
     return answer;
   }
 }
@@ -119,22 +140,22 @@ void CompilerPool::TakeFrom(const Cancelled& client) {
   if (const auto of_client = busy_for_.find(&client); --of_client->second == 0) busy_for_.erase(of_client);
 }
 
-bool CompilerPool::LeaveUnattended(std::unique_ptr<CompilerProcess>& process, const CacheKey& image_key,
-                                   const CacheKey& key, const Cancelled& client, const KeepCode& keep) {
+bool CompilerPool::LeaveUnattended(std::unique_ptr<CompilerProcess>& process, const Turn& turn, const CacheKey& key,
+                                   const KeepCode& keep) {
   const std::lock_guard lock(mutex_);
   if (!keep || stopping_ || unattended_ || waiting_ != 0) return false;
   if (NowNs() - process->asked_ns() < settings_.finish_after_ns) return false;
   if (finisher_.joinable()) finisher_.join();  // of an earlier one: it takes no lock any more
   end_unattended_ = false;
   unattended_process_ = std::move(process);
-  finisher_ = os::TryStartThread("compiler-finish", [this, image_key, keep] { FinishUnattended(image_key, keep); });
+  finisher_ = os::TryStartThread("compiler-finish", [this, image = turn.image, keep] { FinishUnattended(image, keep); });
   if (!finisher_.joinable()) {
     process = std::move(unattended_process_);
     return false;
   }
   unattended_ = Unattended{.key = key, .number = next_unattended_++};
   ++busy_for_[&end_unattended_];  // the client's memory may be gone soon
-  TakeFrom(client);
+  TakeFrom(turn.client);
   return true;
 }
 
@@ -144,8 +165,8 @@ void CompilerPool::FinishUnattended(const CacheKey& image_key, const KeepCode& k
   }
   const auto answer = unattended_process_->Finish(end_unattended_);
   if (!answer) unattended_process_.reset();
-  if (answer && answer->status == 0) keep(answer->bytes);
-  GiveBack(std::move(unattended_process_), image_key, end_unattended_);
+  if (answer && answer->status == 0 && !answer->is_quick) keep(answer->bytes);
+  GiveBack(std::move(unattended_process_), {.client = end_unattended_, .image = image_key});
   {
     const std::lock_guard lock(mutex_);
     unattended_.reset();

@@ -8,6 +8,9 @@
 // has gone on for a while is finished for the cache when its client has gone: one at a time in a server, within the
 // limits of any other, in the place of a client, and only as long as no client waits for a place. It ends with the
 // pool.
+//
+// Code is compiled in the background for those who have quick code meanwhile. That begins where there is a place and
+// nobody waits for one, and takes none from those who come later.
 #pragma once
 
 #include <condition_variable>
@@ -47,6 +50,11 @@ class CompilerPool {
                                           const CacheKey& image_key, const Cancelled& cancelled,
                                           const CacheKey& key = {}, const KeepCode& keep = nullptr);
 
+  // The same for code that nobody waits for.
+  Result<CompilerProcess::Answer> CompileInBackground(const compiler::CompileRequest& request,
+                                                      std::span<const uint8_t> image, const CacheKey& image_key,
+                                                      const Cancelled& cancelled);
+
   // Returns once no compilation of this code goes on without its client, or if cancelled.
   void AwaitUnattended(const CacheKey& key, const Cancelled& cancelled);
 
@@ -59,14 +67,24 @@ class CompilerPool {
     uint64_t since_ns;
   };
 
+  enum class Urgency : uint8_t { kAwaited, kBackground };
+  // Whose a request is, and of what.
+  struct Turn {
+    const Cancelled& client;
+    const CacheKey& image;
+    Urgency urgency = Urgency::kAwaited;
+  };
+
+  Result<CompilerProcess::Answer> Compile(const compiler::CompileRequest& request, std::span<const uint8_t> image,
+                                          const Turn& turn, const CacheKey& key, const KeepCode& keep);
   // Waits for a free place. A null process: start one. Fails if cancelled.
-  Result<std::unique_ptr<CompilerProcess>> TakePlace(const CacheKey& image_key, const Cancelled& cancelled);
-  bool HasPlaceFor(const Cancelled& client, uint64_t waited_ns) const;  // lock held
-  void GiveBack(std::unique_ptr<CompilerProcess> process, const CacheKey& image_key, const Cancelled& client);
+  Result<std::unique_ptr<CompilerProcess>> TakePlace(const Turn& turn);
+  bool HasPlaceFor(const Turn& turn, uint64_t waited_ns) const;  // lock held
+  void GiveBack(std::unique_ptr<CompilerProcess> process, const Turn& turn);
   void EndIdle();
   // Takes the process over if its compilation is to be finished without its client.
-  bool LeaveUnattended(std::unique_ptr<CompilerProcess>& process, const CacheKey& image_key, const CacheKey& key,
-                       const Cancelled& client, const KeepCode& keep);
+  bool LeaveUnattended(std::unique_ptr<CompilerProcess>& process, const Turn& turn, const CacheKey& key,
+                       const KeepCode& keep);
   void FinishUnattended(const CacheKey& image_key, const KeepCode& keep);  // its thread
   void EndUnattended();                                                    // lock held; if nobody awaits it
   void TakeFrom(const Cancelled& client);                                  // lock held: one busy worker less
@@ -79,6 +97,7 @@ class CompilerPool {
   std::condition_variable idle_changed_;
   std::vector<Idle> idle_;  // the longest idle first
   uint32_t busy_ = 0;
+  uint32_t in_background_ = 0;  // of these
   std::map<const Cancelled*, uint32_t> busy_for_;  // by client
   bool stopping_ = false;
   std::thread reaper_;
@@ -89,7 +108,7 @@ class CompilerPool {
     uint32_t awaited = 0;  // by clients
   };
   uint64_t next_unattended_ = 0;
-  uint32_t waiting_ = 0;  // clients, for a place
+  uint32_t waiting_ = 0;  // clients, for a place; without those in the background
   std::optional<Unattended> unattended_;
   std::unique_ptr<CompilerProcess> unattended_process_;  // of its thread
   Cancelled end_unattended_{false};

@@ -91,7 +91,7 @@ Result<CompilerProcess::Answer> CompilerProcess::Finish(const Cancelled& cancell
     return Fail(cuda::CUDA_ERROR_UNKNOWN, fmt::format("the compiler {} while it worked on this", End()));
   }
   TUTTI_ASSIGN(const compiler::CompileReply reply, compiler::ParseCompileReply(message->bytes));
-  Answer answer{reply.status, reply.log, {}};
+  Answer answer{.status = reply.status, .log = reply.log, .bytes = {}, .is_quick = reply.is_quick};
   if (reply.status == 0) {
     TUTTI_ASSIGN(answer.bytes, os::ReadFilledMemory(result.get(), kMaxResultBytes));
   }

@@ -31,6 +31,7 @@ class CompilerProcess {
     int32_t status = 0;  // of the request, as the worker says
     std::string log;
     std::vector<uint8_t> bytes;  // if status == 0
+    bool is_quick = false;  // compiler::CompileReply's
   };
   // Sends a request and waits. An error means that the worker is unusable: it died, was killed for taking too long, or
   // violated the protocol. `was_gone` is set if it had ended before it could have seen the request. A worker whose

@@ -6,6 +6,15 @@
 
 namespace tutti::device {
 
+std::shared_ptr<const ImageStore::Image> ImageStore::Kept(std::span<const uint8_t> bytes) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [hash, image] : images_) {
+    if (auto held = image.lock(); held != nullptr && held->data() == bytes.data() && held->size() == bytes.size())
+      return held;
+  }
+  return nullptr;
+}
+
 std::shared_ptr<const ImageStore::Image> ImageStore::Keep(std::span<const uint8_t> bytes) {
   const size_t hash = std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   // Images may be large: they are compared and copied without the lock, so two clients at once may each make a copy.

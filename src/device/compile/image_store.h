@@ -16,6 +16,8 @@ class ImageStore {
   using Image = std::vector<uint8_t>;
 
   std::shared_ptr<const Image> Keep(std::span<const uint8_t> bytes);
+  // The image whose bytes these are, not a copy of them; null: none. Cheap.
+  std::shared_ptr<const Image> Kept(std::span<const uint8_t> bytes);
 
  private:
   std::mutex mutex_;

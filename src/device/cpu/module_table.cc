@@ -255,6 +255,7 @@ void ModuleTable::GiveBack(uint32_t kernel_id, Result<LoadedCode> code, uint64_t
   }
   kernel->code = std::move(*code);
   kernel->newest = kernel->code->descriptor;
+  kernel->param_bytes = std::max(kernel->param_bytes, kernel->code->descriptor->param_bytes);
   kernel->launched = launched;
   ++loaded_;
 }

@@ -1,7 +1,6 @@
 // One launch of a kernel: what all its blocks share. Constant while blocks run, but for what `newest` points to.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -41,18 +40,12 @@ class KernelHost {
   }
 };
 
-// Whether blocks of one launch may run either code, and arguments that suit the one suit the other.
-inline bool MayReplace(const KernelDescriptor& code, const KernelDescriptor& other) {
-  return code.param_bytes == other.param_bytes && code.static_shared_bytes == other.static_shared_bytes &&
-         std::equal(code.block, code.block + 3, other.block);
-}
-
 constexpr uint32_t kSharedUnitBytes = 128;  // PTX ISA, %total_smem_size: sm_80 and later
 
 struct KernelLaunch {
   const KernelDescriptor* descriptor = nullptr;
-  // Where better code of the same kernel may appear (MayReplace), for blocks that begin from then on. Null: nowhere, as
-  // for blocks that run together, in clusters or cooperative launches.
+  // Where better code of the same kernel may appear, for blocks that begin from then on: `descriptor` but for how it
+  // runs. Null: nowhere, as for blocks that run together, in clusters or cooperative launches.
   const std::atomic<const KernelDescriptor*>* newest = nullptr;
   KernelHost* host = nullptr;
   uint64_t owner = 0;  // a number of the client, never reused: blocks' memory is cleared when it changes

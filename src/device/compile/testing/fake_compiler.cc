@@ -2,9 +2,11 @@
 // text:
 //   index: an image "index fails" is refused; else one kernel per word of the image
 //   kernel: "crash", "hang", "refuse", "garbage" do so; "half" answers with the first half of "good"; "NAME" answers
-//     with the file NAME.so of $TUTTI_TEST_KERNELS
-// As long as there is a file $TUTTI_TEST_LOG.hold, kernels are not answered.
-// Each request adds a line "<process id> <kernel or index>" to $TUTTI_TEST_LOG.
+//     with the file NAME.so of $TUTTI_TEST_KERNELS; "crash_later" and "refuse_later" do so
+//   quick code: where there is a file NAME.quick.so, that; other kernels are not suited. "garbage_quick" answers with
+//     noise. With a file $TUTTI_TEST_LOG.crash it crashes.
+// As long as there is a file $TUTTI_TEST_LOG.hold, kernels are not answered, but for quick code.
+// Each request adds a line "<process id> <kernel, kernel.quick or index>" to $TUTTI_TEST_LOG.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -46,20 +48,33 @@ std::string IndexOf(const std::string& image) {
   return {bytes.begin(), bytes.end()};
 }
 
+bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+std::string PathOf(const std::string& kernel) {
+  return std::string(std::getenv("TUTTI_TEST_KERNELS")) + "/" + kernel + ".so";
+}
+
 std::string ObjectOf(const std::string& kernel) {
-  const std::string hold = std::string(std::getenv("TUTTI_TEST_LOG")) + ".hold";
-  while (access(hold.c_str(), F_OK) == 0) usleep(1000);
-  if (kernel == "crash") abort();
+  while (Exists(std::string(std::getenv("TUTTI_TEST_LOG")) + ".hold")) usleep(1000);
+  if (kernel == "crash" || kernel == "crash_later") abort();
   if (kernel == "hang") pause();
   if (kernel == "garbage") return "this is not a shared object";
   if (kernel == "half") return ObjectOf("good").substr(0, ObjectOf("good").size() / 2);
-  std::ifstream file(std::string(std::getenv("TUTTI_TEST_KERNELS")) + "/" + kernel + ".so", std::ios::binary);
+  std::ifstream file(PathOf(kernel), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void Answer(const std::string& bytes, int file) {
+std::string QuickObjectOf(const std::string& kernel) {
+  if (Exists(std::string(std::getenv("TUTTI_TEST_LOG")) + ".crash")) abort();
+  if (kernel == "garbage_quick") return "this is not a shared object";
+  std::ifstream file(PathOf(kernel + ".quick"), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void Answer(const std::string& bytes, int file, bool is_quick = false) {
   if (pwrite(file, bytes.data(), bytes.size(), 0) < 0) _exit(9);
-  if (!os::Send(compiler::kCompilerSocketFd, compiler::Serialize(compiler::CompileReply{}))) _exit(9);
+  const compiler::CompileReply reply{.is_quick = is_quick};
+  if (!os::Send(compiler::kCompilerSocketFd, compiler::Serialize(reply))) _exit(9);
 }
 
 void Refuse() {
@@ -76,9 +91,13 @@ int main() {
     const auto request = compiler::ParseCompileRequest(message->bytes);
     if (!request || message->fds.size() != 2) return 9;
     const bool is_index = request->op == compiler::CompileOp::kIndex;
-    Log(is_index ? "index" : request->kernel);
+    const bool is_quick =
+        request->quick && (request->kernel == "garbage_quick" || Exists(PathOf(request->kernel + ".quick")));
+    Log(is_index ? "index" : request->kernel + (is_quick ? ".quick" : ""));
     const std::string image = ReadAll(message->fds[0].get());
-    if ((is_index && image == "index fails") || request->kernel == "refuse") {
+    if (is_quick) {
+      Answer(QuickObjectOf(request->kernel), message->fds[1].get(), true);
+    } else if ((is_index && image == "index fails") || request->kernel.starts_with("refuse")) {
       Refuse();
     } else {
       Answer(is_index ? IndexOf(image) : ObjectOf(request->kernel), message->fds[1].get());

@@ -2,14 +2,23 @@
 //   TUTTI_TEST_KERNEL  its name
 //   TUTTI_TEST_MAGIC   of its descriptor
 //   TUTTI_TEST_ESCAPE  if set, its locations lie outside the object
+//   TUTTI_TEST_LANES   what it makes of the lanes of each warp; 42 if not set
+//   TUTTI_TEST_PARAMS  bytes of its parameters
 #include "guest/cpu/kernel_abi.h"
+
+#ifndef TUTTI_TEST_LANES
+#define TUTTI_TEST_LANES 42
+#endif
+#ifndef TUTTI_TEST_PARAMS
+#define TUTTI_TEST_PARAMS 0
+#endif
 
 namespace {
 
 using namespace tutti::guest;
 
 void Run(WarpState* warps, uint32_t count) {
-  for (uint32_t i = 0; i < count; ++i) warps[i].lanes = 42;
+  for (uint32_t i = 0; i < count; ++i) warps[i].lanes = TUTTI_TEST_LANES;
 }
 
 constexpr SourceLocation kLocations[] = {{7, 3, "kernel.cu"}};
@@ -23,7 +32,7 @@ const KernelDescriptor tutti_kernel = {
     .name = TUTTI_TEST_KERNEL,
     .run = Run,
     .flags = 0,
-    .param_bytes = 0,
+    .param_bytes = TUTTI_TEST_PARAMS,
     .static_shared_bytes = 0,
     .local_bytes = 0,
     .stack_bytes = 4096,

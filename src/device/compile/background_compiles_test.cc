@@ -1,0 +1,123 @@
+#include "device/compile/background_compiles.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tutti::device {
+namespace {
+
+using testing::ElementsAre;
+using Image = ImageStore::Image;
+
+class BackgroundCompilesTest : public testing::Test {
+ protected:
+  // Of a client, whose quick code somebody has unless it is let go.
+  BackgroundCompiles::Job NewJob(const std::string& kernel, const void* client) {
+    code_.push_back(std::make_shared<LoadedKernel>());
+    return {.request = {.kernel = kernel}, .image = image_, .quick = code_.back(), .client = client};
+  }
+  void Work(const BackgroundCompiles::Job& job, const Cancelled& stop) {
+    {
+      const std::lock_guard lock(mutex_);
+      done_.push_back(job.request.kernel);
+    }
+    ++begun_;
+    while (!go_ && !stop) std::this_thread::yield();
+  }
+  // The first job is under way, so what is added is queued.
+  void OccupyTheThread(BackgroundCompiles& compiles) {
+    ASSERT_TRUE(compiles.Add(NewJob("first", nullptr)));
+    while (begun_ == 0) std::this_thread::yield();
+  }
+  std::vector<std::string> AllOf(size_t count) {
+    go_ = true;
+    while (begun_ < count) std::this_thread::yield();
+    const std::lock_guard lock(mutex_);
+    return done_;
+  }
+
+  std::shared_ptr<const Image> image_ = std::make_shared<const Image>(10);
+  std::vector<std::shared_ptr<LoadedKernel>> code_;
+  std::atomic<bool> go_{false};
+  std::atomic<size_t> begun_{0};
+  std::mutex mutex_;
+  std::vector<std::string> done_;
+  const int one_ = 0, other_ = 0;  // clients
+  BackgroundCompiles compiles_{1, [this](const auto& job, const auto& stop) { Work(job, stop); }};
+};
+
+TEST_F(BackgroundCompilesTest, ClientsTakeTurns) {
+  OccupyTheThread(compiles_);
+  for (const char* kernel : {"a1", "a2", "a3", "a4"}) ASSERT_TRUE(compiles_.Add(NewJob(kernel, &one_)));
+  for (const char* kernel : {"b1", "b2"}) ASSERT_TRUE(compiles_.Add(NewJob(kernel, &other_)));
+  EXPECT_THAT(AllOf(7), ElementsAre("first", "a1", "b1", "a2", "b2", "a3", "a4"));
+}
+
+TEST_F(BackgroundCompilesTest, WhatNobodyHasAnyMoreComesLast) {
+  OccupyTheThread(compiles_);
+  for (const char* kernel : {"left", "wanted"}) ASSERT_TRUE(compiles_.Add(NewJob(kernel, &one_)));
+  code_[1] = nullptr;
+  EXPECT_THAT(AllOf(3), ElementsAre("first", "wanted", "left"));
+}
+
+TEST_F(BackgroundCompilesTest, SmallImagesAreKeptAndLargeOnesGoWithTheirClients) {
+  OccupyTheThread(compiles_);
+  const std::weak_ptr<const Image> small = image_;
+  ASSERT_TRUE(compiles_.Add(NewJob("small", &one_)));
+  image_ = std::make_shared<const Image>(BackgroundCompiles::kMostKeptBytes);
+  const std::weak_ptr<const Image> large = image_;
+  ASSERT_TRUE(compiles_.Add(NewJob("large", &one_)));
+  image_ = std::make_shared<const Image>(10);
+  ASSERT_TRUE(compiles_.Add(NewJob("last", &one_)));
+  EXPECT_TRUE(large.expired());
+  EXPECT_FALSE(small.expired());
+  EXPECT_THAT(AllOf(3), ElementsAre("first", "small", "last"));
+}
+
+TEST_F(BackgroundCompilesTest, AClientHasRoomForSoManyAndOthersHaveTheirs) {
+  OccupyTheThread(compiles_);
+  for (size_t i = 0; i < BackgroundCompiles::kMostOfClient; ++i) {
+    EXPECT_TRUE(compiles_.HasRoomFor(&one_));
+    ASSERT_TRUE(compiles_.Add(NewJob("a", &one_)));
+  }
+  EXPECT_FALSE(compiles_.HasRoomFor(&one_));
+  EXPECT_TRUE(compiles_.HasRoomFor(&other_));
+}
+
+TEST_F(BackgroundCompilesTest, WhatNobodyHasMakesRoomForOthers) {
+  OccupyTheThread(compiles_);
+  std::vector<int> clients(BackgroundCompiles::kMost);
+  for (const int& client : clients) ASSERT_TRUE(compiles_.Add(NewJob("a", &client)));
+  EXPECT_FALSE(compiles_.HasRoomFor(&one_));
+  const std::weak_ptr<LoadedKernel> left = code_[1];
+  code_[1] = nullptr;
+  EXPECT_TRUE(compiles_.HasRoomFor(&one_));
+  EXPECT_FALSE(left.expired());
+  ASSERT_TRUE(compiles_.Add(NewJob("b", &one_)));
+  EXPECT_TRUE(left.expired());
+  EXPECT_FALSE(compiles_.HasRoomFor(&one_));
+}
+
+TEST(BackgroundCompiles, EndsWhatIsUnderWayAndDropsTheRest) {
+  std::atomic<int> begun{0};
+  const auto image = std::make_shared<const Image>(10);
+  const std::shared_ptr<LoadedKernel> code = std::make_shared<LoadedKernel>();
+  {
+    BackgroundCompiles compiles(2, [&](const auto&, const Cancelled& stop) {
+      ++begun;
+      while (!stop) std::this_thread::yield();
+    });
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(compiles.Add({.image = image, .quick = code}));
+    while (begun < 2) std::this_thread::yield();
+  }
+  EXPECT_EQ(begun, 2);
+  EXPECT_EQ(code.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace tutti::device
