@@ -17,8 +17,16 @@ BackgroundCompiles::~BackgroundCompiles() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool BackgroundCompiles::HasRoomFor(const void* client) const {
+// With the lock held.
+void BackgroundCompiles::StartThread() {
+  auto thread = os::TryStartThread("compile-later", [this] { Loop(); });
+  if (thread.joinable()) threads_.push_back(std::move(thread));
+}
+
+bool BackgroundCompiles::HasRoomFor(const void* client) {
   const std::lock_guard lock(mutex_);
+  if (threads_.empty()) StartThread();
+  if (threads_.empty()) return false;
   const auto of_client = std::ranges::count_if(queue_, [&](const Queued& queued) {
     return queued.job.client == client && queued.IsWanted();
   });
@@ -37,15 +45,11 @@ bool BackgroundCompiles::MayKeep(const ImageStore::Image& image) const {
 }
 
 // A client's jobs have turns one after the other, from now on; so each client that has some is next soon.
-bool BackgroundCompiles::Add(Job job) {
+void BackgroundCompiles::Add(Job job) {
   Queue dropped;  // without the lock
   {
     const std::lock_guard lock(mutex_);
-    if (free_threads_ <= queue_.size() && threads_.size() < most_threads_) {
-      auto thread = os::TryStartThread("compile-later", [this] { Loop(); });
-      if (thread.joinable()) threads_.push_back(std::move(thread));
-    }
-    if (threads_.empty()) return false;
+    if (free_threads_ <= queue_.size() && threads_.size() < most_threads_) StartThread();
     if (queue_.size() >= kMost) {
       const auto unwanted = std::ranges::find_if_not(queue_, &Queued::IsWanted);
       if (unwanted != queue_.end()) dropped.splice(dropped.begin(), queue_, unwanted);
@@ -60,7 +64,6 @@ bool BackgroundCompiles::Add(Job job) {
     queue_.push_back(std::move(queued));
   }
   changed_.notify_one();
-  return true;
 }
 
 // With the lock held: false if there is none.

@@ -44,10 +44,9 @@ class BackgroundCompiles {
   BackgroundCompiles(const BackgroundCompiles&) = delete;
   BackgroundCompiles& operator=(const BackgroundCompiles&) = delete;
 
-  // Whether the client may add one more.
-  bool HasRoomFor(const void* client) const;
-  // False if there is no thread for it.
-  bool Add(Job job);
+  // Whether the client may add one more: there is room, and a thread.
+  bool HasRoomFor(const void* client);
+  void Add(Job job);
 
  private:
   struct Queued {
@@ -59,12 +58,13 @@ class BackgroundCompiles {
   using Queue = std::list<Queued>;
 
   void Loop();
+  void StartThread();
   bool MayKeep(const ImageStore::Image& image) const;
   bool Take(Job* job, Queue* dropped);
 
   const uint32_t most_threads_;
   const Work work_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   Queue queue_;  // in the order in which they came
   uint64_t turn_ = 0;  // of the one that was taken last

@@ -31,7 +31,7 @@ class BackgroundCompilesTest : public testing::Test {
   }
   // The first job is under way, so what is added is queued.
   void OccupyTheThread(BackgroundCompiles& compiles) {
-    ASSERT_TRUE(compiles.Add(NewJob("first", nullptr)));
+    compiles.Add(NewJob("first", nullptr));
     while (begun_ == 0) std::this_thread::yield();
   }
   std::vector<std::string> AllOf(size_t count) {
@@ -53,14 +53,14 @@ class BackgroundCompilesTest : public testing::Test {
 
 TEST_F(BackgroundCompilesTest, ClientsTakeTurns) {
   OccupyTheThread(compiles_);
-  for (const char* kernel : {"a1", "a2", "a3", "a4"}) ASSERT_TRUE(compiles_.Add(NewJob(kernel, &one_)));
-  for (const char* kernel : {"b1", "b2"}) ASSERT_TRUE(compiles_.Add(NewJob(kernel, &other_)));
+  for (const char* kernel : {"a1", "a2", "a3", "a4"}) compiles_.Add(NewJob(kernel, &one_));
+  for (const char* kernel : {"b1", "b2"}) compiles_.Add(NewJob(kernel, &other_));
   EXPECT_THAT(AllOf(7), ElementsAre("first", "a1", "b1", "a2", "b2", "a3", "a4"));
 }
 
 TEST_F(BackgroundCompilesTest, WhatNobodyHasAnyMoreComesLast) {
   OccupyTheThread(compiles_);
-  for (const char* kernel : {"left", "wanted"}) ASSERT_TRUE(compiles_.Add(NewJob(kernel, &one_)));
+  for (const char* kernel : {"left", "wanted"}) compiles_.Add(NewJob(kernel, &one_));
   code_[1] = nullptr;
   EXPECT_THAT(AllOf(3), ElementsAre("first", "wanted", "left"));
 }
@@ -68,12 +68,12 @@ TEST_F(BackgroundCompilesTest, WhatNobodyHasAnyMoreComesLast) {
 TEST_F(BackgroundCompilesTest, SmallImagesAreKeptAndLargeOnesGoWithTheirClients) {
   OccupyTheThread(compiles_);
   const std::weak_ptr<const Image> small = image_;
-  ASSERT_TRUE(compiles_.Add(NewJob("small", &one_)));
+  compiles_.Add(NewJob("small", &one_));
   image_ = std::make_shared<const Image>(BackgroundCompiles::kMostKeptBytes);
   const std::weak_ptr<const Image> large = image_;
-  ASSERT_TRUE(compiles_.Add(NewJob("large", &one_)));
+  compiles_.Add(NewJob("large", &one_));
   image_ = std::make_shared<const Image>(10);
-  ASSERT_TRUE(compiles_.Add(NewJob("last", &one_)));
+  compiles_.Add(NewJob("last", &one_));
   EXPECT_TRUE(large.expired());
   EXPECT_FALSE(small.expired());
   EXPECT_THAT(AllOf(3), ElementsAre("first", "small", "last"));
@@ -83,7 +83,7 @@ TEST_F(BackgroundCompilesTest, AClientHasRoomForSoManyAndOthersHaveTheirs) {
   OccupyTheThread(compiles_);
   for (size_t i = 0; i < BackgroundCompiles::kMostOfClient; ++i) {
     EXPECT_TRUE(compiles_.HasRoomFor(&one_));
-    ASSERT_TRUE(compiles_.Add(NewJob("a", &one_)));
+    compiles_.Add(NewJob("a", &one_));
   }
   EXPECT_FALSE(compiles_.HasRoomFor(&one_));
   EXPECT_TRUE(compiles_.HasRoomFor(&other_));
@@ -92,13 +92,13 @@ TEST_F(BackgroundCompilesTest, AClientHasRoomForSoManyAndOthersHaveTheirs) {
 TEST_F(BackgroundCompilesTest, WhatNobodyHasMakesRoomForOthers) {
   OccupyTheThread(compiles_);
   std::vector<int> clients(BackgroundCompiles::kMost);
-  for (const int& client : clients) ASSERT_TRUE(compiles_.Add(NewJob("a", &client)));
+  for (const int& client : clients) compiles_.Add(NewJob("a", &client));
   EXPECT_FALSE(compiles_.HasRoomFor(&one_));
   const std::weak_ptr<LoadedKernel> left = code_[1];
   code_[1] = nullptr;
   EXPECT_TRUE(compiles_.HasRoomFor(&one_));
   EXPECT_FALSE(left.expired());
-  ASSERT_TRUE(compiles_.Add(NewJob("b", &one_)));
+  compiles_.Add(NewJob("b", &one_));
   EXPECT_TRUE(left.expired());
   EXPECT_FALSE(compiles_.HasRoomFor(&one_));
 }
@@ -112,7 +112,7 @@ TEST(BackgroundCompiles, EndsWhatIsUnderWayAndDropsTheRest) {
       ++begun;
       while (!stop) std::this_thread::yield();
     });
-    for (int i = 0; i < 5; ++i) ASSERT_TRUE(compiles.Add({.image = image, .quick = code}));
+    for (int i = 0; i < 5; ++i) compiles.Add({.image = image, .quick = code});
     while (begun < 2) std::this_thread::yield();
   }
   EXPECT_EQ(begun, 2);

@@ -167,7 +167,8 @@ class CodeStore final : public CodeSource {
                              .Add(block[1])
                              .Add(block[2])
                              .Finish();
-    return kernels_.Get(key, cancelled, [&]() -> SharedWork<LoadedKernel>::Outcome {
+    std::optional<Job> later;
+    auto code = kernels_.Get(key, cancelled, [&]() -> SharedWork<LoadedKernel>::Outcome {
       pool_.AwaitUnattended(key, cancelled);
       if (auto loaded = Cached(key, name)) return *loaded;
       compiler::CompileRequest request{.op = compiler::CompileOp::kKernel,
@@ -178,40 +179,41 @@ class CodeStore final : public CodeSource {
       TUTTI_ASSIGN(Answer answer, Compile(request, image, image_key, key, cancelled));
       if (answer.is_quick) {
         request.quick = false;
-        auto kept = images().Kept(image);
-        Job job{.request = request,
-                .key = key,
-                .image_key = image_key,
-                .image = kept != nullptr ? std::move(kept) : images().Keep(image),
-                .quick = nullptr,
-                .client = &cancelled};
-        if (auto quick = TakeQuick(answer.bytes, std::move(job))) return *quick;
+        if (const auto quick = TakeQuick(answer.bytes, name)) {
+          if (hopeless_.Has(key)) return quick;
+          quick->replacement = std::make_shared<CodeReplacement>();
+          auto kept = images().Kept(image);
+          later = Job{.request = request,
+                      .key = key,
+                      .image_key = image_key,
+                      .image = kept != nullptr ? std::move(kept) : images().Keep(image),
+                      .quick = quick,
+                      .client = &cancelled};
+          return quick;
+        }
         slow_only_.Add(key);
         TUTTI_ASSIGN(answer, Compile(request, image, image_key, key, cancelled));
       }
       return KeepAndLoad(key, answer.bytes, name);
     });
+    // Only now: what it makes is put where the quick code has just been put.
+    if (later) later_.Add(std::move(*later));
+    return code;
   }
 
  private:
   using Answer = CompilerProcess::Answer;
   using Job = BackgroundCompiles::Job;
 
-  // Null if it is of no use: the optimised code is to be compiled at once.
-  std::optional<LoadedCode> TakeQuick(const Bytes& bytes, Job job) {
-    const std::string& name = job.request.kernel;
+  // Null if it is of no use.
+  std::shared_ptr<QuickKernel> TakeQuick(const Bytes& bytes, const std::string& name) {
     auto file = os::CreateMemoryOf("tutti-quick-kernel", bytes);
     auto object = file ? LoadObject(std::move(*file), name) : std::unexpected(file.error());
     if (!object) {
       log_.Warning("quick code", "the quick code of {} is of no use: {}", SaidName(name), object.error().text);
-      return std::nullopt;
+      return nullptr;
     }
-    auto quick = std::make_shared<QuickKernel>(std::move(*object));
-    if (hopeless_.Has(job.key)) return quick;
-    quick->replacement = std::make_shared<CodeReplacement>();
-    job.quick = quick;
-    if (!later_.Add(std::move(job))) return std::nullopt;
-    return quick;
+    return std::make_shared<QuickKernel>(std::move(*object));
   }
 
   // Makes what replaces quick code. A thread of later_'s.
@@ -285,8 +287,8 @@ class CodeStore final : public CodeSource {
   }
 
   // What goes wrong where quick code is asked for may be the fault of that, unless it is that time is up.
-  Result<Answer> Compile(const compiler::CompileRequest& request, std::span<const uint8_t> image,
-                         const CacheKey& image_key, const CacheKey& key, const Cancelled& cancelled) {
+  Result<Answer> Compile(compiler::CompileRequest request, std::span<const uint8_t> image, const CacheKey& image_key,
+                         const CacheKey& key, const Cancelled& cancelled) {
     if (const auto refused = refusals_.Find(key)) return std::unexpected(*refused);
     const auto keep = [this, key](const Bytes& bytes) { Keep(key, bytes); };
     const uint64_t begin_ns = NowNs();
@@ -294,11 +296,11 @@ class CodeStore final : public CodeSource {
     const bool has_failed = made ? made->is_quick && made->status != 0 : !cancelled.load(std::memory_order_relaxed);
     if (request.quick && has_failed && NowNs() - begin_ns < settings_.request_limit_ns) {
       slow_only_.Add(key);
-      auto without = request;
-      without.quick = false;
-      made = pool_.Compile(without, image, image_key, cancelled, key, keep);
+      request.quick = false;
+      made = pool_.Compile(request, image, image_key, cancelled, key, keep);
     }
     TUTTI_ASSIGN(Answer answer, std::move(made));
+    answer.is_quick = answer.is_quick && request.quick;
     if (answer.status == 0) return answer;
     // The client gets this number as it is, so it must be a CUresult.
     const int code = cuda::ResultName(answer.status) != nullptr ? answer.status : cuda::CUDA_ERROR_UNKNOWN;

@@ -310,7 +310,7 @@ void ModuleTable::Replace(const LoadedCode& quick, const LoadedCode& code, uint6
       gone->push_back(std::move(kernel->code));
     }
     kernel->code = code;
-    kernel->newest.store(code->descriptor, std::memory_order_seq_cst);  // before: Worker::Learn
+    kernel->newest.store(code->descriptor, std::memory_order_seq_cst);  // before ForgetTime: see LearnTime
     kernel->habits.ForgetTime();
   }
 }

@@ -229,24 +229,13 @@ const guest::KernelDescriptor* Worker::CodeOf(const Chunk& chunk) {
   return chunk.resumed != nullptr ? &chunk.resumed->descriptor() : chunk.task->kernel.Newest();
 }
 
-// Of how long blocks take that ran code which has been replaced meanwhile, nothing: whoever replaces it stores the new
-// code, then forgets the time. Here it is the other way round, so that one of both sees the other.
 void Worker::Learn(const Chunk& chunk, const ChunkResult& result, const guest::KernelDescriptor* code) {
-  if (result.yielded || result.finished != 0) chunk.task->habits->LearnWait(result.yielded);
-  const auto is_replaced = [&, newest = code != nullptr ? chunk.task->kernel.newest : nullptr] {
-    return newest != nullptr && newest->load(std::memory_order_seq_cst) != code;
-  };
-  if (is_replaced()) return;
-  LearnTime(chunk, result);
-  if (is_replaced()) chunk.task->habits->ForgetTime();
-}
-
-void Worker::LearnTime(const Chunk& chunk, const ChunkResult& result) {
   const uint64_t ran_ns = result.end_ns - chunk.begin_ns;
+  if (result.yielded || result.finished != 0) chunk.task->habits->LearnWait(result.yielded);
   if (chunk.resumed == nullptr && result.suspended == nullptr && result.finished != 0) {
-    chunk.task->habits->LearnTime(ran_ns, result.finished);
+    LearnTime(*chunk.task, code, ran_ns, result.finished);
   } else if (ran_ns > chunk.task->habits->ns.load(std::memory_order_relaxed)) {
-    chunk.task->habits->LearnTime(ran_ns, result.finished + 1);  // a block that takes longer than thought
+    LearnTime(*chunk.task, code, ran_ns, result.finished + 1);  // a block that takes longer than thought
   }
 }
 

@@ -41,7 +41,6 @@ class Worker {
   void ReportTimeLimit(const Chunk& chunk);
   static const guest::KernelDescriptor* CodeOf(const Chunk& chunk);
   static void Learn(const Chunk& chunk, const ChunkResult& result, const guest::KernelDescriptor* code);
-  static void LearnTime(const Chunk& chunk, const ChunkResult& result);
   void Record(const Chunk& chunk, const ChunkResult& result);
 
   bool PollRings();

@@ -42,4 +42,15 @@ void TaskQueue::Remove(Task* task) {
   task->previous = task->next = nullptr;
 }
 
+// All seq_cst: the one who learns stores the time and looks for the code, the one who replaces does both the other way
+// round, so one of them sees the other, and forgets.
+void LearnTime(const Task& task, const guest::KernelDescriptor* code, uint64_t total_ns, uint64_t blocks) {
+  const auto is_replaced = [code, newest = code != nullptr ? task.kernel.newest : nullptr] {
+    return newest != nullptr && newest->load(std::memory_order_seq_cst) != code;
+  };
+  if (is_replaced()) return;
+  task.habits->LearnTime(total_ns, blocks);
+  if (is_replaced()) task.habits->ForgetTime();
+}
+
 }  // namespace tutti::device::cpu

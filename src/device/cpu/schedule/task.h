@@ -33,7 +33,7 @@ struct BlockHabits {
     const uint64_t old = ns.load(std::memory_order_relaxed);
     const uint64_t mixed = old == 0 ? measured : (3 * old + measured) / 4;
     ns.store(static_cast<uint32_t>(mixed < 1 ? 1 : mixed > 0xffffffff ? 0xffffffff : mixed),
-             std::memory_order_seq_cst);  // with ForgetTime: see Worker::Learn
+             std::memory_order_seq_cst);  // see LearnTime below
   }
   // Their code has been replaced.
   void ForgetTime() { ns.store(0, std::memory_order_seq_cst); }
@@ -103,5 +103,9 @@ struct Task {
     return active_ns + (active_chunks != 0 && now_ns > active_since_ns ? now_ns - active_since_ns : 0);
   }
 };
+
+// Blocks of the task that began with `code` (null: it is a copy) took so long. Nothing is learned of code that has been
+// replaced, nor of blocks of both; whoever replaces it stores the new code and then forgets the time.
+void LearnTime(const Task& task, const guest::KernelDescriptor* code, uint64_t total_ns, uint64_t blocks);
 
 }  // namespace tutti::device::cpu

@@ -227,6 +227,20 @@ void Meet(WarpState* w) {
   }
 }
 
+template <uint64_t value, bool yields = false>
+void Stamp(WarpState* w) {
+  if (w->warp != 0) return;
+  AtomicAdd(Pointer(w, 1), 1);
+  while (BlockIndex(w) == Arguments(w)[3] && __atomic_load_n(Pointer(w, 2), __ATOMIC_ACQUIRE) == 0) {
+    if (yields) w->block->services->yield(w);
+  }
+  AtomicAdd(&Pointer(w, 0)[BlockIndex(w)], value);
+}
+
+void FaultAtStamp(WarpState* w) {
+  w->block->services->fault(w, guest::FaultKind::kLaunchFailed, 0, 0, 0);
+}
+
 uint64_t* InCluster(WarpState* w, uint64_t rank, uint64_t word) {
   return reinterpret_cast<uint64_t*>(w->block->shared + ((1 + rank) << guest::kSlotShift)) + word;
 }
@@ -268,7 +282,8 @@ void Whisper(WarpState* w) {
 }
 
 struct TestKernel final : LoadedKernel {
-  TestKernel(const char* name, guest::RunWarps run, uint32_t flags, uint32_t static_shared_bytes = 0) {
+  TestKernel(const char* name, guest::RunWarps run, uint32_t flags, uint32_t static_shared_bytes = 0,
+             uint32_t more_bytes = 0, const guest::SourceLocation* where = &location) {
     own = KernelDescriptor{
         .magic = guest::kKernelMagic,
         .abi_version = guest::kAbiVersion,
@@ -277,15 +292,16 @@ struct TestKernel final : LoadedKernel {
         .flags = flags,
         .param_bytes = 32,
         .static_shared_bytes = static_shared_bytes,
-        .local_bytes = 16,
-        .stack_bytes = 4096,
+        .local_bytes = 16 + more_bytes,
+        .stack_bytes = 4096 + more_bytes,
         .block = {0, 0, 0},
         .location_count = 1,
-        .locations = &location,
+        .locations = where,
     };
     descriptor = &own;
   }
   static constexpr guest::SourceLocation location{.ptx_line = 42, .source_line = 17, .source_file = "test.cu"};
+  static constexpr guest::SourceLocation next_location{.ptx_line = 43, .source_line = 18, .source_file = "test.cu"};
   KernelDescriptor own{};
 };
 
@@ -295,8 +311,8 @@ Kernels AllKernels() {
   constexpr uint32_t kYields = guest::kYields, kAnyOrder = guest::kBlocksInAnyOrder;
   constexpr uint32_t kSharedBytes = 8192;
   Kernels kernels;
-  const auto add = [&kernels](const char* name, guest::RunWarps run, uint32_t flags, uint32_t shared = 0) {
-    kernels[name] = std::make_shared<TestKernel>(name, run, flags, shared);
+  const auto add = [&kernels](const char* name, guest::RunWarps run, uint32_t flags, auto... more) {
+    kernels[name] = std::make_shared<TestKernel>(name, run, flags, more...);
   };
   add("empty", &Each<&Empty>, kAnyOrder);
   add("add", &Each<&Add>, kAnyOrder);
@@ -330,6 +346,10 @@ Kernels AllKernels() {
   add("cluster", &Each<&ClusterBlock>, kYields, kSharedBytes);
   add("apart", &Each<&Apart>, kYields | guest::kCooperative);
   add("meet", &Each<&Meet>, kYields);
+  add("stamp", &Each<&Stamp<1000>>, 0);
+  add("stamp.quick", &Each<&Stamp<1>>, 0, 0, 16384);
+  add("stamp.quick.yields", &Each<&Stamp<1, true>>, kYields, 0, 32768);
+  add("stamp.faults", &Each<&FaultAtStamp>, 0, 0, 0, &TestKernel::next_location);
   return kernels;
 }
 

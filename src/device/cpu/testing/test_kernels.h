@@ -32,6 +32,10 @@
 //   cluster   out, rounds                   cluster of x blocks: ClusterRounds(rank, x, rounds) in out[block]
 //   apart     out                           block 0 waits at its cluster's barrier, the others at the grid's
 //   meet      count, rounds                 every round each block adds 1, then waits until all blocks have
+//   stamp     out, begun, flag, held        every block adds 1 to *begun and 1000 to out[block]; block `held` waits
+//                                           for *flag in between. Takes no time by itself
+//   stamp.quick, stamp.quick.yields         the same, with 1 in place of 1000; in other stacks and local memory
+//   stamp.faults                            what replaces them: as `trap`, in PTX line 43
 #pragma once
 
 #include <memory>
