@@ -181,6 +181,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   void PrepareTask(CpuOperation* operation, const Stream& stream);
   static void PrepareTask(CpuOperation* operation);  // whose share, urgency and context are set
   void FillLaunch(CpuOperation* operation, Part* part, KernelInstance* kernel, const Grid& grid);
+  static void SetCode(Task* task, const KernelInstance& kernel);
   Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;
   bool WriteConstants(Transfer* transfer) const;
   Result<uint64_t> MakeRoomForCode();

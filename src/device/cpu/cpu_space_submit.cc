@@ -124,6 +124,12 @@ Status CpuSpace::CheckLaunch(const Grid& grid, const KernelInstance& kernel, uin
   return {};
 }
 
+// What the kernel's launches begin with now.
+void CpuSpace::SetCode(Task* task, const KernelInstance& kernel) {
+  task->kernel.descriptor = kernel.code->descriptor;
+  task->is_quick = kernel.code->replacement != nullptr;
+}
+
 // All but its arguments, which it has.
 void CpuSpace::FillLaunch(CpuOperation* operation, Part* part, KernelInstance* kernel, const Grid& grid) {
   operation->kernel = kernel;
@@ -131,9 +137,9 @@ void CpuSpace::FillLaunch(CpuOperation* operation, Part* part, KernelInstance* k
   task.is_kernel = true;
   task.habits = &kernel->habits;
   guest::KernelLaunch& launch = task.kernel;
-  launch.descriptor = kernel->code->descriptor;
+  SetCode(&task, *kernel);
   const bool runs_alone = !grid.cooperative && grid.cluster[0] * grid.cluster[1] * grid.cluster[2] == 1;
-  launch.newest = runs_alone && kernel->code->replacement != nullptr ? &kernel->newest : nullptr;
+  launch.newest = runs_alone && task.is_quick ? &kernel->newest : nullptr;
   launch.host = part;
   launch.owner = owner_number_;
   std::copy_n(grid.grid, 3, launch.grid);
@@ -307,7 +313,7 @@ CpuSpace::Begun CpuSpace::Start(Operation* operation) {
     return Begun::kRuns;
   }
   if (task.total_blocks == 0) return Begun::kOver;
-  if (task.is_kernel) task.kernel.descriptor = record->kernel->code->descriptor;  // it may be better by now
+  if (task.is_kernel) SetCode(&task, *record->kernel);  // it may be better by now
   if (task.is_kernel && task.kernel.cooperative) {
     // What %envreg1/2 point to: {u32 size, u32 barrier}, zero at the start.
     constexpr uint64_t kWorkspaceBytes = 256;

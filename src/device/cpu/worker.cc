@@ -218,8 +218,9 @@ void Worker::ReportTimeLimit(const Chunk& chunk) {
   chunk.task->share->counters->Add(metrics::Counter::time_limit_hits);
   const std::string& kernel = *chunk.task->operation->kernel->name;
   ReportFault(chunk, {.status = cuda::CUDA_ERROR_LAUNCH_TIMEOUT,
-                      .report = fmt::format("kernel {} has run longer than its limit of {:g} ms", kernel,
-                                            static_cast<double>(chunk.kernel_limit_ns) / 1e6),
+                      .report = fmt::format("kernel {} has run longer than its limit of {:g} ms{}", kernel,
+                                            static_cast<double>(chunk.kernel_limit_ns) / 1e6,
+                                            chunk.task->is_quick ? ", which is longer for its first launches" : ""),
                       .kernel = kernel});
 }
 

@@ -207,7 +207,7 @@ void Scheduler::Occupy(SmState& sm, Task* task, Chunk* chunk, uint64_t now_ns) {
   sm.task = task;
   CountLevel(sm);
   sm.begin_ns = chunk->begin_ns = now_ns;
-  chunk->kernel_limit_ns = share->kernel_limit_ns;
+  chunk->kernel_limit_ns = KernelLimitNs(*task);
   chunk->may_be_long =
       sm.estimate_ns > kLongNs || task->habits->ns.load(std::memory_order_relaxed) == 0 || task->yields;
   sm.thread->stop.store(guest::StopReason::kNone, std::memory_order_relaxed);

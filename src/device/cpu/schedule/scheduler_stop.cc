@@ -62,7 +62,7 @@ uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
 uint64_t Scheduler::NextLookNs(const SmState& sm, uint64_t now_ns) const {
   if (sm.task == nullptr) return kNever;
   uint64_t at_ns = sm.share->dead ? now_ns : GivesWayAtNs(sm, now_ns);
-  if (const uint64_t limit_ns = sm.share->kernel_limit_ns; limit_ns != 0 && sm.task->is_kernel) {
+  if (const uint64_t limit_ns = KernelLimitNs(*sm.task); limit_ns != 0) {
     const uint64_t active_ns = sm.task->ActiveNs(now_ns);
     at_ns = std::min(at_ns, now_ns + (limit_ns > active_ns ? limit_ns - active_ns : 0));
   }
@@ -121,11 +121,11 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
     while (!parked_.empty()) Unpark(parked_.front()->parked.head);
     for (SmState& sm : sm_states_) {
       if (sm.task == nullptr) continue;
-      const uint64_t limit_ns = sm.share->kernel_limit_ns;
+      const uint64_t limit_ns = KernelLimitNs(*sm.task);
       if (sm.share->dead) {
         // Again: the last signal may have hit our own code.
         to_interrupt_.push_back(AskToStop(sm, guest::StopReason::kAbandon));
-      } else if (limit_ns != 0 && sm.task->is_kernel && sm.task->ActiveNs(now_ns) >= limit_ns) {
+      } else if (limit_ns != 0 && sm.task->ActiveNs(now_ns) >= limit_ns) {
         to_interrupt_.push_back(AskToStop(sm, guest::StopReason::kTimeLimit));
       } else if (GivesWayAtNs(sm, now_ns) <= now_ns) {
         goes_on |= preempted == most_preempted;

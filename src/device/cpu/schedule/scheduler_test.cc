@@ -426,6 +426,24 @@ TEST_F(SchedulerTest, AKernelsTimeLimitIsATimeToLook) {
   EXPECT_EQ(threads_[0].stop, guest::StopReason::kTimeLimit);
 }
 
+// It takes some thirty times as long, and the limit is meant for the other.
+TEST_F(SchedulerTest, AKernelInQuickCodeHasMoreTime) {
+  SpaceShare* const share = NewShare();
+  scheduler_.SetLimits(share, {.kernel_limit_ns = 5'000'000});
+  Task* const task = Submit(share, 1, 5, true);
+  task->is_quick = true;
+  ASSERT_TRUE(Take(0));
+  const uint64_t begin_ns = scheduler_.sm(0).begin_ns;
+  scheduler_.Tick(begin_ns + 31 * 5'000'000);
+  EXPECT_EQ(threads_[0].stop, guest::StopReason::kNone);
+  scheduler_.Tick(begin_ns + 32 * 5'000'000);
+  EXPECT_EQ(threads_[0].stop, guest::StopReason::kTimeLimit);
+  scheduler_.SetLimits(share, {.kernel_limit_ns = 100'000'000'000});
+  EXPECT_EQ(KernelLimitNs(*task), 160'000'000'000u);
+  scheduler_.SetLimits(share, {});
+  EXPECT_EQ(KernelLimitNs(*task), 0u);
+}
+
 TEST_F(SchedulerTest, ALongBlockIsToldToGiveWay) {
   SpaceShare* const hog = NewShare();
   SpaceShare* const other = NewShare();

@@ -78,6 +78,7 @@ struct Task {
   uint32_t run_blocks = 1;  // the kernel's blocks in each: those of a cluster run together
   bool is_kernel = false;
   bool any_order = false;  // none of its blocks can wait for another one
+  bool is_quick = false;  // its kernel's first blocks begin in quick code
   BlockHabits* habits = nullptr;
   guest::KernelLaunch kernel;
   Transfer transfer;
