@@ -47,7 +47,8 @@ Status Reply(int socket, int file, const Result<Made>& result) {
 }  // namespace
 
 Status SendFailure(int socket, const Error& error, bool is_quick) {
-  CompileReply reply{.status = error.code != 0 ? error.code : cuda::CUDA_ERROR_UNKNOWN, .log = error.text, .is_quick = is_quick};
+  CompileReply reply{
+      .status = error.code != 0 ? error.code : cuda::CUDA_ERROR_UNKNOWN, .log = error.text, .is_quick = is_quick};
   if (reply.log.size() > kMaxLogBytes) reply.log = reply.log.substr(0, kMaxLogBytes) + "\n...";
   return os::Send(socket, Serialize(reply));
 }

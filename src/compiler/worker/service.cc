@@ -35,9 +35,9 @@ constexpr uint32_t kQuickSeconds = 5;
 // ends: its state is undefined.
 void Service::GiveUp(void* self, const char* reason, bool) {
   const auto* const service = static_cast<Service*>(self);
-  const auto told = SendFailure(
-      service->socket_, {cuda::CUDA_ERROR_INVALID_PTX, std::string("the code generator gave up: ") + reason},
-      service->makes_quick_);
+  const auto told = SendFailure(service->socket_,
+                                {cuda::CUDA_ERROR_INVALID_PTX, std::string("the code generator gave up: ") + reason},
+                                service->makes_quick_);
   _exit(told ? 3 : 4);
 }
 

@@ -27,9 +27,8 @@ bool BackgroundCompiles::HasRoomFor(const void* client) {
   const std::lock_guard lock(mutex_);
   if (threads_.empty()) StartThread();
   if (threads_.empty()) return false;
-  const auto of_client = std::ranges::count_if(queue_, [&](const Queued& queued) {
-    return queued.job.client == client && queued.IsWanted();
-  });
+  const auto of_client = std::ranges::count_if(
+      queue_, [&](const Queued& queued) { return queued.job.client == client && queued.IsWanted(); });
   if (static_cast<size_t>(of_client) >= kMostOfClient) return false;
   return queue_.size() < kMost || !std::ranges::all_of(queue_, &Queued::IsWanted);
 }

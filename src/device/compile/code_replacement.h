@@ -1,5 +1,5 @@
-// Quick code, made in tens of milliseconds so that a first launch waits for no longer, and the optimised code that comes
-// in its place.
+// Quick code, made in tens of milliseconds so that a first launch waits for no longer, and the optimised code that
+// comes in its place.
 #pragma once
 
 #include <memory>

@@ -172,9 +172,9 @@ class CodeStore final : public CodeSource {
       pool_.AwaitUnattended(key, cancelled);
       if (auto loaded = Cached(key, name)) return *loaded;
       compiler::CompileRequest request{.op = compiler::CompileOp::kKernel,
-                                             .kernel = name,
-                                             .block = {block[0], block[1], block[2]},
-                                             .capability = settings_.capability};
+                                       .kernel = name,
+                                       .block = {block[0], block[1], block[2]},
+                                       .capability = settings_.capability};
       request.quick = settings_.quick_code && !slow_only_.Has(key) && later_.HasRoomFor(&cancelled);
       TUTTI_ASSIGN(Answer answer, Compile(request, image, image_key, key, cancelled));
       if (answer.is_quick) {

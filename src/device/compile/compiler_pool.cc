@@ -148,7 +148,8 @@ bool CompilerPool::LeaveUnattended(std::unique_ptr<CompilerProcess>& process, co
   if (finisher_.joinable()) finisher_.join();  // of an earlier one: it takes no lock any more
   end_unattended_ = false;
   unattended_process_ = std::move(process);
-  finisher_ = os::TryStartThread("compiler-finish", [this, image = turn.image, keep] { FinishUnattended(image, keep); });
+  finisher_ =
+      os::TryStartThread("compiler-finish", [this, image = turn.image, keep] { FinishUnattended(image, keep); });
   if (!finisher_.joinable()) {
     process = std::move(unattended_process_);
     return false;

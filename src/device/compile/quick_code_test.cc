@@ -245,8 +245,8 @@ TEST_F(BackgroundInPool, TakesNoPlaceFromWhoComesLater) {
   Cancelled gone{false};
   std::thread background([&] {
     const std::span<const uint8_t> image(reinterpret_cast<const uint8_t*>("image"), 5);
-    EXPECT_FALSE(pool.CompileInBackground({.op = compiler::CompileOp::kKernel, .kernel = "hang"}, image,
-                                          HashOf(image), gone));
+    EXPECT_FALSE(
+        pool.CompileInBackground({.op = compiler::CompileOp::kKernel, .kernel = "hang"}, image, HashOf(image), gone));
   });
   AwaitRequest("hang");
   EXPECT_TRUE(Ask(pool, "good", false));

@@ -160,8 +160,9 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   void TaskOver(Operation* operation) override {
     KernelInstance* const kernel = static_cast<CpuOperation*>(operation)->kernel;
     if (kernel == nullptr) return;
-    if (LoadedCode unused = modules_.LaunchOver(kernel, static_cast<CpuOperation*>(operation)->task.kernel.grid_id))
-      [[unlikely]] engine_.Release({.address = 0, .kept = std::move(unused)});
+    LoadedCode unused = modules_.LaunchOver(kernel, static_cast<CpuOperation*>(operation)->task.kernel.grid_id);
+    if (unused != nullptr) [[unlikely]]
+      engine_.Release({.address = 0, .kept = std::move(unused)});
   }
   int32_t DeviceError(uint32_t device) const override { return parts_[device]->error; }
   uint32_t ValueOf(uint32_t device, uint64_t condition) const override {

@@ -99,15 +99,14 @@ class ReplacedCode : public testing::Test {
 
   uint64_t* Out(uint64_t blocks) { return client_.Array<uint64_t>(blocks); }
   std::vector<uint64_t> Arguments(const uint64_t* out, uint64_t held) const {
-    return {reinterpret_cast<uint64_t>(out), reinterpret_cast<uint64_t>(words_),
-            reinterpret_cast<uint64_t>(words_ + 1), held};
+    return {reinterpret_cast<uint64_t>(out), reinterpret_cast<uint64_t>(words_), reinterpret_cast<uint64_t>(words_ + 1),
+            held};
   }
   void Launch(uint64_t* out, uint32_t blocks, uint64_t held = kNone, bool cooperative = false) {
     client_.Launch(1, kernel_, blocks, 64, Arguments(out, held), cooperative);
   }
   void LaunchClusters(uint64_t* out, uint32_t clusters, uint64_t held = kNone) {
-    client_.LaunchGrid(1,
-                       {.kernel = kernel_, .grid = {2 * clusters, 1, 1}, .block = {64, 1, 1}, .cluster = {2, 1, 1}},
+    client_.LaunchGrid(1, {.kernel = kernel_, .grid = {2 * clusters, 1, 1}, .block = {64, 1, 1}, .cluster = {2, 1, 1}},
                        Arguments(out, held));
   }
   void AwaitBegun(uint64_t blocks) const {

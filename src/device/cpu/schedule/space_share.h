@@ -78,8 +78,8 @@ struct SpaceShare {
   }
 };
 
-// How long the task's kernel may run; 0: for ever. Limits are meant for optimised code. Quick code takes some 30 times as
-// long, and blocks that have begun in it end in it: so its kernels have more, but no more than a minute.
+// How long the task's kernel may run; 0: for ever. Limits are meant for optimised code. Quick code takes some 30 times
+// as long, and blocks that have begun in it end in it: so its kernels have more, but no more than a minute.
 inline uint64_t KernelLimitNs(const Task& task) {
   constexpr uint64_t kTimesMore = 31, kMostMoreNs = 60'000'000'000;
   const uint64_t limit_ns = task.is_kernel ? task.share->kernel_limit_ns : 0;

@@ -32,7 +32,9 @@ struct BlockHabits {
     const uint64_t measured = total_ns / blocks;
     const uint64_t old = ns.load(std::memory_order_relaxed);
     const uint64_t mixed = old == 0 ? measured : (3 * old + measured) / 4;
-    ns.store(static_cast<uint32_t>(mixed < 1 ? 1 : mixed > 0xffffffff ? 0xffffffff : mixed),
+    ns.store(static_cast<uint32_t>(mixed < 1            ? 1
+                                   : mixed > 0xffffffff ? 0xffffffff
+                                                        : mixed),
              std::memory_order_seq_cst);  // see LearnTime below
   }
   // Their code has been replaced.

@@ -237,9 +237,7 @@ void Stamp(WarpState* w) {
   AtomicAdd(&Pointer(w, 0)[BlockIndex(w)], value);
 }
 
-void FaultAtStamp(WarpState* w) {
-  w->block->services->fault(w, guest::FaultKind::kLaunchFailed, 0, 0, 0);
-}
+void FaultAtStamp(WarpState* w) { w->block->services->fault(w, guest::FaultKind::kLaunchFailed, 0, 0, 0); }
 
 uint64_t* InCluster(WarpState* w, uint64_t rank, uint64_t word) {
   return reinterpret_cast<uint64_t*>(w->block->shared + ((1 + rank) << guest::kSlotShift)) + word;
