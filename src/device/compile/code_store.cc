@@ -117,7 +117,7 @@ struct QuickKernel : LoadedKernel {
 
 constexpr size_t kMostSaid = 1024;
 
-std::string SaidName(const std::string& kernel) { return Printable(kernel.substr(0, kMostSaid)); }
+std::string PrintableName(const std::string& kernel) { return Printable(kernel.substr(0, kMostSaid)); }
 
 // Half of the places: those who wait have as many as without.
 uint32_t ThreadsFor(const CodeSettings& settings) { return std::clamp(settings.max_compilers / 2, 1u, 8u); }
@@ -210,7 +210,7 @@ class CodeStore final : public CodeSource {
     auto file = os::CreateMemoryOf("tutti-quick-kernel", bytes);
     auto object = file ? LoadObject(std::move(*file), name) : std::unexpected(file.error());
     if (!object) {
-      log_.Warning("quick code", "the quick code of {} is of no use: {}", SaidName(name), object.error().text);
+      log_.Warning("quick code", "the quick code of {} is of no use: {}", PrintableName(name), object.error().text);
       return nullptr;
     }
     return std::make_shared<QuickKernel>(std::move(*object));
@@ -223,7 +223,7 @@ class CodeStore final : public CodeSource {
     if (!code) {
       hopeless_.Add(job.key);
       log_.Warning("quick code", "{} keeps its quick code, which is slow, as long as this server runs: {}",
-                   SaidName(job.request.kernel), Printable(code.error().text.substr(0, kMostSaid)));
+                   PrintableName(job.request.kernel), Printable(code.error().text.substr(0, kMostSaid)));
       return;
     }
     kernels_.Put(job.key, *code);

@@ -320,7 +320,7 @@ LoadedCode ModuleTable::TakeUnused(KernelInstance* kernel, uint64_t launch) {
   LoadedCode unused;
   if (kernel->replaced != nullptr) {
     if (launch <= kernel->replaced_at && --kernel->in_streams_before == 0) unused = std::move(kernel->replaced);
-  } else if (kernel->in_streams == 0) {
+  } else if (kernel->in_streams == 0 && kernel->is_listed) {  // else nobody could load it again
     kernel->is_outdated = false;
     unused = std::move(kernel->code);
   }

@@ -163,6 +163,17 @@ TEST_F(ModuleTableTest, WhatArrivesWhileAKernelIsPreparedIsNotMissed) {
   EXPECT_EQ(table_.FindPrepared(*Kernel(0).module, 0, block)->code, code);
 }
 
+// A graph may launch it still, and nobody could load it again.
+TEST_F(ModuleTableTest, OfAnUnloadedModuleNothingIsEvicted) {
+  const uint64_t launch = Launch(0);
+  table_.Replace(source_.quick_[0], nullptr, launched_, &gone_);
+  const auto kernel = table_.Keep(ids_[0]);
+  module::SegmentAddresses addresses;
+  ASSERT_TRUE(table_.Unload(module_, &addresses));
+  EXPECT_EQ(table_.LaunchOver(kernel.get(), launch), nullptr);
+  EXPECT_EQ(kernel->code, source_.quick_[0]);
+}
+
 TEST_F(ModuleTableTest, UnloadingCountsBoth) {
   const uint64_t launch = Launch(0);
   Arrive(0);
