@@ -46,6 +46,21 @@ TEST_F(Worker, CompilesAKernelToASharedObject) {
   EXPECT_EQ(std::string(answer.bytes.begin(), answer.bytes.begin() + 4), "\177ELF");
 }
 
+// Whether there is quick code of the kernel or not. Why one cannot be compiled is what its optimised compilation says.
+TEST_F(Worker, AskedForQuickCodeItAnswersWithCode) {
+  for (int i = 0; i < 2; ++i) {
+    const Answer answer =
+        Ask({.op = compiler::CompileOp::kKernel, .kernel = "fill", .block = {64, 1, 1}, .quick = true}, kModule);
+    ASSERT_EQ(answer.reply.status, 0) << answer.reply.log;
+    EXPECT_EQ(std::string(answer.bytes.begin(), answer.bytes.begin() + 4), "\177ELF");
+  }
+  const Answer broken = Ask({.op = compiler::CompileOp::kKernel, .kernel = "broken", .quick = true}, kModule);
+  EXPECT_EQ(broken.reply.status, cuda::CUDA_ERROR_INVALID_PTX);
+  EXPECT_THAT(broken.reply.log, testing::HasSubstr("frobnicate"));
+  EXPECT_FALSE(broken.reply.is_quick);
+  EXPECT_FALSE(Ask({.op = compiler::CompileOp::kIndex, .quick = true}, kModule).reply.is_quick);
+}
+
 // The kernel counts them for the user, and lets a process without privileges send no more once they are more than that
 // process may have open; a compiler may have few.
 TEST_F(Worker, AnswersWhileItsUserHasManyDescriptorsInFlight) {
