@@ -171,8 +171,8 @@ Result<std::vector<uint8_t>> ImageCompiler::Compile(const std::string& kernel, c
     TUTTI_ASSIGN(lowered, Lower(kernel, options));
   }
   if (options.until == Stage::kScalarIr) return Text(*lowered->module);
-  auto result =
-      options.quick ? FinishQuick(*lowered->module, kernel, options, phases) : Finish(*lowered->module, kernel, options, phases);
+  auto result = options.quick ? FinishQuick(*lowered->module, kernel, options, phases)
+                              : Finish(*lowered->module, kernel, options, phases);
   phases.Stop();
   if (options.quick) lowered_ = std::move(lowered);
   if (!result && result.error().code == 0)

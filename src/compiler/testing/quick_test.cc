@@ -85,12 +85,12 @@ TEST(Quick, LanesPrintOneTextAfterTheOther) {
   const std::string call =
       "{ .param .b64 f; st.param.b64 [f], %d3; .param .b64 a; st.param.b64 [a], 0; .param .b32 r;\n"
       "call.uni (r), vprintf, (f, a); }\n";
-  auto module = TestModule::Open(
-      Kernel("mov.u64 %d3, first; cvta.global.u64 %d3, %d3;\n" + call + "mov.u64 %d3, second; cvta.global.u64 %d3, %d3;\n" +
-                 call,
-             ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
-             ".global .align 1 .b8 first[2] = {97, 0};\n.global .align 1 .b8 second[2] = {98, 0};\n"),
-      Quick());
+  auto module =
+      TestModule::Open(Kernel("mov.u64 %d3, first; cvta.global.u64 %d3, %d3;\n" + call +
+                                  "mov.u64 %d3, second; cvta.global.u64 %d3, %d3;\n" + call,
+                              ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+                              ".global .align 1 .b8 first[2] = {97, 0};\n.global .align 1 .b8 second[2] = {98, 0};\n"),
+                       Quick());
   ASSERT_TRUE(module) << module.error().text;
   const auto result = module->Run("k", GridLaunch{.block = {3, 1, 1}}.Param(uint64_t{0}).Param(uint32_t{0}));
   ASSERT_TRUE(result) << result.error().text;

@@ -32,8 +32,7 @@ class Service {
   Result<ImageCompiler*> Open(std::vector<uint8_t> image, uint32_t capability);
 
   // Fails for kernels that it is not for, or whatever else is wrong: then the caller compiles as without.
-  Result<std::vector<uint8_t>> CompileQuick(ImageCompiler& compiler, const std::string& kernel,
-                                            CompileOptions options);
+  Result<std::vector<uint8_t>> CompileQuick(ImageCompiler& compiler, const std::string& kernel, CompileOptions options);
 
   HostTarget target_;
   int socket_ = -1;
