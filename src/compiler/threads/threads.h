@@ -32,8 +32,8 @@ struct ThreadOptions {
 // Fails as MakeThreads does, with what is seen without changing anything.
 Status CheckForThreads(const llvm::Module& module, const ThreadOptions& options);
 
-// In place; the module was checked before. Fails with CUDA_ERROR_NOT_SUPPORTED, and the reason, for kernels that are not
-// to be compiled like this: matrix operations, clusters, grid barriers, calls that cannot be inlined, loops without
+// In place; the module was checked before. Fails with CUDA_ERROR_NOT_SUPPORTED, and the reason, for kernels that are
+// not to be compiled like this: matrix operations, clusters, grid barriers, calls that cannot be inlined, loops without
 // bounds. The module is unusable then.
 Status MakeThreads(llvm::Module& module, const ThreadOptions& options);
 
