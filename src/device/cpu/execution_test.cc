@@ -388,7 +388,9 @@ TEST_F(Execution, LargeMemoryCanBeHadAgainOnceItIsFreed) {
     ASSERT_EQ(client.sink().memory_used(0), 0u);
     const uint64_t until_ns = NowNs() + 10'000'000'000;
     while (i % 4 == 1 && FileBytes(client.space().window_fd()) != 0 && NowNs() < until_ns) std::this_thread::yield();
-    if (i % 4 == 1) ASSERT_EQ(FileBytes(client.space().window_fd()), 0u) << "round " << i;
+    if (i % 4 == 1) {
+      ASSERT_EQ(FileBytes(client.space().window_fd()), 0u) << "round " << i;
+    }
   }
 }
 
