@@ -1,9 +1,12 @@
 #include "device/compile/background_compiles.h"
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <set>
 #include <utility>
 
+#include "base/clock.h"
 #include "os/thread.h"
 
 namespace tutti::device {
@@ -21,6 +24,23 @@ BackgroundCompiles::~BackgroundCompiles() {
 void BackgroundCompiles::StartThread() {
   auto thread = os::TryStartThread("compile-later", [this] { Loop(); });
   if (thread.joinable()) threads_.push_back(std::move(thread));
+}
+
+// With the lock held: so that one of them sees when others have gone on for long.
+void BackgroundCompiles::StartThreadIfAllAreBusy() {
+  if (threads_.size() == under_way_.size() && !queue_.empty() && threads_.size() < most_threads_ + kThreadsInAddition)
+    StartThread();
+}
+
+bool BackgroundCompiles::IsUnderWayFor(const void* client) const {
+  return std::ranges::find(under_way_, client, &UnderWay::client) != under_way_.end();
+}
+
+// When, as things are, one may begin in addition: those that have not gone on for long by then have places left.
+uint64_t BackgroundCompiles::AdditionAtNs() const {
+  if (under_way_.size() < most_threads_) return 0;
+  if (under_way_.size() >= most_threads_ + kThreadsInAddition) return ~0ull;
+  return std::next(under_way_.begin(), static_cast<ptrdiff_t>(under_way_.size() - most_threads_))->since_ns + long_ns_;
 }
 
 bool BackgroundCompiles::HasRoomFor(const void* client) {
@@ -61,12 +81,15 @@ void BackgroundCompiles::Add(Job job) {
     queued.image = queued.job.image;
     if (!MayKeep(*queued.job.image)) queued.job.image.reset();
     queue_.push_back(std::move(queued));
+    StartThreadIfAllAreBusy();
   }
   changed_.notify_one();
 }
 
-// With the lock held: false if there is none.
+// With the lock held: false if there is none that may begin.
 bool BackgroundCompiles::Take(Job* job, Queue* dropped) {
+  const bool in_addition = under_way_.size() >= most_threads_;
+  if (in_addition && NowNs() < AdditionAtNs()) return false;
   auto next = queue_.end();
   for (auto each = queue_.begin(); each != queue_.end();) {
     const auto at = each++;
@@ -74,6 +97,7 @@ bool BackgroundCompiles::Take(Job* job, Queue* dropped) {
       dropped->splice(dropped->end(), queue_, at);
       continue;
     }
+    if (in_addition && IsUnderWayFor(at->job.client)) continue;
     const auto rank = [](const Queued& queued) { return std::pair(!queued.IsWanted(), queued.turn); };
     if (next == queue_.end() || rank(*at) < rank(*next)) next = at;
   }
@@ -81,6 +105,7 @@ bool BackgroundCompiles::Take(Job* job, Queue* dropped) {
   turn_ = std::max(turn_, next->turn);
   *job = std::move(next->job);
   job->image = next->image.lock();
+  job->in_addition = in_addition;
   dropped->splice(dropped->end(), queue_, next);
   return job->image != nullptr;
 }
@@ -92,16 +117,29 @@ void BackgroundCompiles::Loop() {
     Queue dropped;
     const bool taken = Take(&job, &dropped);
     if (!taken && dropped.empty()) {
+      const uint64_t now_ns = NowNs(), at_ns = queue_.empty() ? ~0ull : AdditionAtNs();
       ++free_threads_;
-      changed_.wait(lock);
+      if (at_ns <= now_ns || at_ns == ~0ull) {  // what there is is for clients that have one under way
+        changed_.wait(lock);
+      } else {
+        changed_.wait_for(lock, std::chrono::nanoseconds(at_ns - now_ns));
+      }
       --free_threads_;
       continue;
+    }
+    auto own = under_way_.end();
+    if (taken) {
+      own = under_way_.insert(under_way_.end(), UnderWay{.client = job.client, .since_ns = NowNs()});
+      StartThreadIfAllAreBusy();
     }
     lock.unlock();
     if (taken) work_(job, stop_);
     job = {};
     dropped.clear();
     lock.lock();
+    if (!taken) continue;
+    under_way_.erase(own);
+    changed_.notify_all();  // it may be for one of them only
   }
 }
 

@@ -3,6 +3,9 @@
 // They are done by a few threads, clients in turns. One that has begun ends for the cache, whoever has gone; what has
 // not goes on as long as somebody holds the kernel's image, or such images are few bytes together. Those whose quick
 // code nobody has come last, and make room for others.
+//
+// One may take minutes. So that it is not the others' minutes, too, a client that has none under way need not wait for
+// one that has gone on for long: a thread in addition does its next one.
 #pragma once
 
 #include <condition_variable>
@@ -17,6 +20,7 @@
 
 #include "compiler/protocol/compile_protocol.h"
 #include "device/compile/cache_key.h"
+#include "device/compile/code_settings.h"
 #include "device/compile/code_source.h"
 
 namespace tutti::device {
@@ -27,6 +31,8 @@ class BackgroundCompiles {
   static constexpr size_t kMost = 1024;
   static constexpr size_t kMostOfClient = 256;
   static constexpr uint64_t kMostKeptBytes = 256u << 20;  // of images that nobody else may have
+  static constexpr uint32_t kThreadsInAddition = kCompilersInAddition;
+  static constexpr uint64_t kLongNs = 10'000'000'000;
 
   struct Job {
     compiler::CompileRequest request;
@@ -35,11 +41,13 @@ class BackgroundCompiles {
     std::shared_ptr<const ImageStore::Image> image;
     LoadedCode quick;
     const void* client = nullptr;  // an identity
+    bool in_addition = false;  // to those of other clients, which go on for long
   };
   // Called by the threads. Returns soon after `stop` becomes true.
   using Work = std::function<void(const Job& job, const Cancelled& stop)>;
 
-  BackgroundCompiles(uint32_t threads, Work work) : most_threads_(threads), work_(std::move(work)) {}
+  BackgroundCompiles(uint32_t threads, Work work, uint64_t long_ns = kLongNs)
+      : most_threads_(threads), long_ns_(long_ns), work_(std::move(work)) {}
   ~BackgroundCompiles();
   BackgroundCompiles(const BackgroundCompiles&) = delete;
   BackgroundCompiles& operator=(const BackgroundCompiles&) = delete;
@@ -56,18 +64,27 @@ class BackgroundCompiles {
     bool IsWanted() const { return job.quick.use_count() > 1; }  // as good as exact: a hint
   };
   using Queue = std::list<Queued>;
+  struct UnderWay {
+    const void* client;
+    uint64_t since_ns;
+  };
 
   void Loop();
   void StartThread();
+  void StartThreadIfAllAreBusy();
   bool MayKeep(const ImageStore::Image& image) const;
   bool Take(Job* job, Queue* dropped);
+  bool IsUnderWayFor(const void* client) const;
+  uint64_t AdditionAtNs() const;
 
   const uint32_t most_threads_;
+  const uint64_t long_ns_;
   const Work work_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Queue queue_;  // in the order in which they came
   uint64_t turn_ = 0;  // of the one that was taken last
+  std::list<UnderWay> under_way_;  // in the order in which they began
   uint32_t free_threads_ = 0;
   Cancelled stop_{false};
   std::vector<std::thread> threads_;

@@ -58,6 +58,49 @@ TEST_F(BackgroundCompilesTest, ClientsTakeTurns) {
   EXPECT_THAT(AllOf(7), ElementsAre("first", "a1", "b1", "a2", "b2", "a3", "a4"));
 }
 
+// Nobody's compilation of minutes is the others' minutes, but only those of its own client's other kernels.
+TEST_F(BackgroundCompilesTest, OthersNeedNotWaitForOneThatGoesOnForLong) {
+  std::vector<bool> in_addition;
+  BackgroundCompiles compiles(
+      1,
+      [&](const BackgroundCompiles::Job& job, const Cancelled& stop) {
+        {
+          const std::lock_guard lock(mutex_);
+          done_.push_back(job.request.kernel);
+          in_addition.push_back(job.in_addition);
+        }
+        ++begun_;
+        while (job.request.kernel == "endless" && !stop) std::this_thread::yield();
+      },
+      /*long_ns=*/50'000'000);
+  compiles.Add(NewJob("endless", &one_));
+  compiles.Add(NewJob("own", &one_));
+  for (const char* kernel : {"b1", "b2"}) compiles.Add(NewJob(kernel, &other_));
+  for (int tries = 0; tries < 6000 && begun_ < 3; ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const std::lock_guard lock(mutex_);
+  EXPECT_THAT(done_, ElementsAre("endless", "b1", "b2"));
+  EXPECT_THAT(in_addition, ElementsAre(false, true, true));
+}
+
+TEST_F(BackgroundCompilesTest, ManyThatGoOnForLongHaveThreadsUpToALimit) {
+  constexpr size_t kMost = 2 + BackgroundCompiles::kThreadsInAddition;
+  const int clients[kMost + 3] = {};
+  std::atomic<size_t> under_way{0};
+  BackgroundCompiles compiles(
+      2,
+      [&](const auto&, const Cancelled& stop) {
+        ++under_way;
+        while (!stop) std::this_thread::yield();
+      },
+      /*long_ns=*/1'000'000);
+  for (const int& client : clients) compiles.Add(NewJob("endless", &client));
+  for (int tries = 0; tries < 6000 && under_way < kMost; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(under_way, kMost);
+}
+
 TEST_F(BackgroundCompilesTest, WhatNobodyHasAnyMoreComesLast) {
   OccupyTheThread(compiles_);
   for (const char* kernel : {"left", "wanted"}) compiles_.Add(NewJob(kernel, &one_));

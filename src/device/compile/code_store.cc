@@ -234,7 +234,8 @@ class CodeStore final : public CodeSource {
   Result<LoadedCode> Optimized(const Job& job, const Cancelled& stop) {
     auto code = [&]() -> Result<LoadedCode> {
       if (auto loaded = Cached(job.key, job.request.kernel)) return *loaded;
-      TUTTI_ASSIGN(const Answer answer, pool_.CompileInBackground(job.request, *job.image, job.image_key, stop));
+      TUTTI_ASSIGN(const Answer answer,
+                   pool_.CompileInBackground(job.request, *job.image, job.image_key, stop, job.in_addition));
       if (answer.status != 0) return Fail(answer.status, answer.log);
       return KeepAndLoad(job.key, answer.bytes, job.request.kernel);
     }();

@@ -33,11 +33,12 @@ size_t CompilerPool::workers() const {
   return idle_.size() + busy_;
 }
 
-// In the background one goes on at least, whatever others want.
+// In the background one goes on at least, whatever others want, and those in addition.
 bool CompilerPool::HasPlaceFor(const Turn& turn, uint64_t waited_ns) const {
-  if (turn.urgency == Urgency::kBackground) {
+  if (!turn.is_awaited()) {
     if (busy_ < settings_.max_compilers && waiting_ == 0) return true;
-    return waited_ns > settings_.background_patience_ns && in_background_ == 0;
+    const bool has_own = in_background_ == 0 || turn.urgency == Urgency::kBackgroundInAddition;
+    return waited_ns > settings_.background_patience_ns && has_own;
   }
   const uint32_t busy = busy_ - in_background_;
   if (busy < settings_.max_compilers) return true;
@@ -47,7 +48,7 @@ bool CompilerPool::HasPlaceFor(const Turn& turn, uint64_t waited_ns) const {
 
 Result<std::unique_ptr<CompilerProcess>> CompilerPool::TakePlace(const Turn& turn) {
   const uint64_t since_ns = NowNs();
-  const uint32_t waits = turn.urgency == Urgency::kAwaited ? 1 : 0;
+  const uint32_t waits = turn.is_awaited() ? 1 : 0;
   std::unique_lock lock(mutex_);
   waiting_ += waits;
   while (!HasPlaceFor(turn, NowNs() - since_ns)) {
@@ -79,7 +80,7 @@ void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const Turn
   {
     const std::lock_guard lock(mutex_);
     --busy_;
-    in_background_ -= turn.urgency == Urgency::kBackground ? 1 : 0;
+    in_background_ -= turn.is_awaited() ? 0 : 1;
     TakeFrom(turn.client);
     // An additional worker ends with its request.
     if (process != nullptr && idle_.size() + busy_ - in_background_ < settings_.max_compilers) {
@@ -101,9 +102,9 @@ Result<CompilerProcess::Answer> CompilerPool::Compile(const compiler::CompileReq
 Result<CompilerProcess::Answer> CompilerPool::CompileInBackground(const compiler::CompileRequest& request,
                                                                   std::span<const uint8_t> image,
                                                                   const CacheKey& image_key,
-                                                                  const Cancelled& cancelled) {
-  return Compile(request, image, {.client = cancelled, .image = image_key, .urgency = Urgency::kBackground}, {},
-                 nullptr);
+                                                                  const Cancelled& cancelled, bool in_addition) {
+  const Urgency urgency = in_addition ? Urgency::kBackgroundInAddition : Urgency::kBackground;
+  return Compile(request, image, {.client = cancelled, .image = image_key, .urgency = urgency}, {}, nullptr);
 }
 
 Result<CompilerProcess::Answer> CompilerPool::Compile(const compiler::CompileRequest& request,

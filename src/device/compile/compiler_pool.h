@@ -50,10 +50,10 @@ class CompilerPool {
                                           const CacheKey& image_key, const Cancelled& cancelled,
                                           const CacheKey& key = {}, const KeepCode& keep = nullptr);
 
-  // The same for code that nobody waits for.
+  // The same for code that nobody waits for. `in_addition`: to others in the background, which go on for long.
   Result<CompilerProcess::Answer> CompileInBackground(const compiler::CompileRequest& request,
                                                       std::span<const uint8_t> image, const CacheKey& image_key,
-                                                      const Cancelled& cancelled);
+                                                      const Cancelled& cancelled, bool in_addition = false);
 
   // Returns once no compilation of this code goes on without its client, or if cancelled.
   void AwaitUnattended(const CacheKey& key, const Cancelled& cancelled);
@@ -67,12 +67,13 @@ class CompilerPool {
     uint64_t since_ns;
   };
 
-  enum class Urgency : uint8_t { kAwaited, kBackground };
+  enum class Urgency : uint8_t { kAwaited, kBackground, kBackgroundInAddition };
   // Whose a request is, and of what.
   struct Turn {
     const Cancelled& client;
     const CacheKey& image;
     Urgency urgency = Urgency::kAwaited;
+    bool is_awaited() const { return urgency == Urgency::kAwaited; }
   };
 
   Result<CompilerProcess::Answer> Compile(const compiler::CompileRequest& request, std::span<const uint8_t> image,

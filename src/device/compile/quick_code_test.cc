@@ -294,5 +294,28 @@ TEST_F(BackgroundInPool, BeginsAfterAWhileWhateverOthersWant) {
   background.join();
 }
 
+TEST_F(BackgroundInPool, InAdditionBeginsBesideOthersThatGoOn) {
+  settings_.background_patience_ns = 1'000'000;
+  CompilerPool pool(settings_, Host());
+  Cancelled gone{false};
+  const std::span<const uint8_t> image(reinterpret_cast<const uint8_t*>("image"), 5);
+  const auto ask = [&](const std::string& kernel, bool in_addition) {
+    const compiler::CompileRequest request{.op = compiler::CompileOp::kKernel, .kernel = kernel};
+    return pool.CompileInBackground(request, image, HashOf(image), gone, in_addition);
+  };
+  std::thread endless([&] { EXPECT_FALSE(ask("hang", false)); });
+  AwaitRequest("hang");
+  std::thread second([&] { EXPECT_FALSE(ask("second", false)); });
+  std::thread good([&] { EXPECT_TRUE(ask("good", true)); });
+  for (int tries = 0; tries < 6000 && CountOf("good") == 0; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(CountOf("good"), 1);
+  good.join();
+  EXPECT_EQ(CountOf("second"), 0);
+  gone = true;
+  endless.join();
+  second.join();
+}
+
 }  // namespace
 }  // namespace tutti::device
