@@ -19,6 +19,7 @@ namespace tutti::device {
 struct LoadedKernel {
   virtual ~LoadedKernel() = default;
   const guest::KernelDescriptor* descriptor = nullptr;
+  bool is_quick = false;  // code that was there soon, and takes several times as long as the optimised one
   // Of quick code: what is to come in its place. Null: nothing.
   std::shared_ptr<CodeReplacement> replacement;
 };

@@ -111,7 +111,10 @@ class RememberedKeys {
 
 // Code that is there soon.
 struct QuickKernel : LoadedKernel {
-  explicit QuickKernel(LoadedCode made) : object(std::move(made)) { descriptor = object->descriptor; }
+  explicit QuickKernel(LoadedCode made) : object(std::move(made)) {
+    descriptor = object->descriptor;
+    is_quick = true;
+  }
   const LoadedCode object;
 };
 

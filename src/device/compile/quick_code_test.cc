@@ -75,6 +75,7 @@ TEST_F(QuickCode, IsThereFirstAndTheOptimisedOneTakesItsPlace) {
   const auto quick = Get(*store, "hot");
   ASSERT_EQ(Runs(quick), kQuick);
   ASSERT_NE((*quick)->replacement, nullptr);
+  EXPECT_TRUE((*quick)->is_quick);
   const auto taker = std::make_shared<WaitingTaker>();
   (*quick)->replacement->Await(*quick, taker);
   AwaitRequest("hot");
@@ -85,6 +86,7 @@ TEST_F(QuickCode, IsThereFirstAndTheOptimisedOneTakesItsPlace) {
   ASSERT_NE(code, nullptr);
   EXPECT_EQ(RunIt(*code), kOptimized);
   EXPECT_EQ(code->replacement, nullptr);
+  EXPECT_FALSE(code->is_quick);
   EXPECT_EQ(taker->quick(), *quick);
   EXPECT_EQ(RunIt(**quick), kQuick) << "blocks that have begun end in it";
   EXPECT_EQ(Get(*store, "hot").value_or(nullptr), code);
@@ -166,6 +168,7 @@ TEST_F(QuickCode, StaysWhereTheOptimisedOneCannotBeHad) {
       quick = Get(*store, kernel);
       ASSERT_EQ(Runs(quick), kQuick) << kernel;
     } while ((*quick)->replacement != nullptr);
+    EXPECT_TRUE((*quick)->is_quick);
     EXPECT_EQ(CountOf(kernel), 1) << kernel << " was compiled again";
     quick = std::unexpected(Error{});
     EXPECT_EQ(Runs(Get(*store, kernel)), kQuick);

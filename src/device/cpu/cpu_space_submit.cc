@@ -127,7 +127,7 @@ Status CpuSpace::CheckLaunch(const Grid& grid, const KernelInstance& kernel, uin
 // What the kernel's launches begin with now.
 void CpuSpace::SetCode(Task* task, const KernelInstance& kernel) {
   task->kernel.descriptor = kernel.code->descriptor;
-  task->is_quick = kernel.code->replacement != nullptr;
+  task->is_quick = kernel.code->is_quick;
 }
 
 // All but its arguments, which it has.
@@ -139,7 +139,7 @@ void CpuSpace::FillLaunch(CpuOperation* operation, Part* part, KernelInstance* k
   guest::KernelLaunch& launch = task.kernel;
   SetCode(&task, *kernel);
   const bool runs_alone = !grid.cooperative && grid.cluster[0] * grid.cluster[1] * grid.cluster[2] == 1;
-  launch.newest = runs_alone && task.is_quick ? &kernel->newest : nullptr;
+  launch.newest = runs_alone && kernel->code->replacement != nullptr ? &kernel->newest : nullptr;
   launch.host = part;
   launch.owner = owner_number_;
   std::copy_n(grid.grid, 3, launch.grid);

@@ -25,8 +25,9 @@ class SteppedCode final : public CodeSource {
  public:
   std::atomic<int> loaded{0};  // in memory
 
-  explicit SteppedCode(std::string quick = "stamp.quick", std::string better = "stamp")
-      : quick_name_(std::move(quick)), better_name_(std::move(better)) {}
+  // `may_arrive`: false: nothing is to come in its place.
+  explicit SteppedCode(std::string quick = "stamp.quick", std::string better = "stamp", bool may_arrive = true)
+      : quick_name_(std::move(quick)), better_name_(std::move(better)), may_arrive_(may_arrive) {}
 
   Result<std::shared_ptr<const module::ModuleIndex>> Index(std::span<const uint8_t> image,
                                                            const Cancelled& cancelled) override {
@@ -66,11 +67,13 @@ class SteppedCode final : public CodeSource {
     const auto index = source_->Index({reinterpret_cast<const uint8_t*>(name.data()), name.size()}, never);
     auto code = std::make_shared<Counted>(&loaded);
     code->descriptor = (*source_->Kernel({}, **index, 0, nullptr, never))->descriptor;
-    if (is_quick) code->replacement = std::make_shared<CodeReplacement>();
+    code->is_quick = is_quick;
+    if (is_quick && may_arrive_) code->replacement = std::make_shared<CodeReplacement>();
     return code;
   }
 
   const std::string quick_name_, better_name_;
+  const bool may_arrive_;
   const std::shared_ptr<CodeSource> source_ = NewTestCode();
   std::mutex mutex_;
   bool has_arrived_ = false;
@@ -248,6 +251,21 @@ TEST_F(ReplacedCode, EachClientOfItTakesTheNewOne) {
   ASSERT_TRUE(other.Synchronize(1));
   EXPECT_EQ(out[0], kOptimized);
   EXPECT_EQ(code_->loaded, 1);
+}
+
+class CodeThatStaysQuick : public ReplacedCode {
+ protected:
+  CodeThatStaysQuick() : ReplacedCode(std::make_shared<SteppedCode>("stamp.quick", "stamp", /*may_arrive=*/false)) {}
+};
+
+TEST_F(CodeThatStaysQuick, HasAsMuchTimeAsOtherQuickCode) {
+  client_.space().SetLimits({.kernel_ns = 100'000'000});
+  Launch(Out(1), 1, 0);
+  AwaitBegun(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  Release();
+  EXPECT_TRUE(client_.Synchronize(1));
+  EXPECT_EQ(client_.space().counters(0).Get(metrics::Counter::time_limit_hits), 0u);
 }
 
 class ReplacedByFaults : public ReplacedCode {
