@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <thread>
 #include <unordered_map>
 
 #include "base/clock.h"
@@ -219,10 +221,28 @@ class CodeStore final : public CodeSource {
     return std::make_shared<QuickKernel>(std::move(*object));
   }
 
-  // Makes what replaces quick code. A thread of later_'s.
+  // No compiler could be started, or its result not be kept: the compiler is not to blame.
+  static bool IsServersOwn(const Error& error) {
+    return error.code == 0 || error.code == cuda::CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
+  }
+
+  // Makes what replaces quick code. A thread of later_'s. Where this server has no room for the compiler or its result
+  // (IsServersOwn), which may be some client's doing, it is tried again soon, and by whoever loads the kernel anew.
   void Optimize(const Job& job, const Cancelled& stop) {
-    const auto code = Optimized(job, stop);
+    constexpr int kTries = 5;
+    constexpr std::chrono::milliseconds kPause{1000}, kLook{10};
+    auto code = Optimized(job, stop);
+    for (int tries = 1; !code && IsServersOwn(code.error()) && tries < kTries; ++tries) {
+      for (auto waited = kPause * 0; waited < kPause && !stop.load(std::memory_order_relaxed); waited += kLook)
+        std::this_thread::sleep_for(kLook);
+      code = Optimized(job, stop);
+    }
     if (stop.load(std::memory_order_relaxed)) return;
+    if (!code && IsServersOwn(code.error())) {
+      log_.Warning("optimised code", "{} keeps its quick code, which is slow, for now: {}",
+                   PrintableName(job.request.kernel), code.error().text);
+      return;
+    }
     if (!code) {
       hopeless_.Add(job.key);
       log_.Warning("quick code", "{} keeps its quick code, which is slow, as long as this server runs: {}",
@@ -243,7 +263,7 @@ class CodeStore final : public CodeSource {
       return KeepAndLoad(job.key, answer.bytes, job.request.kernel);
     }();
     if (code && !MayReplace(*job.quick->descriptor, *(*code)->descriptor))
-      return Fail("its optimised code takes other arguments");
+      return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "its optimised code takes other arguments");
     return code;
   }
 

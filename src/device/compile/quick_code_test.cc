@@ -1,6 +1,7 @@
 // Quick code first, and the optimised code in its place.
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -175,6 +176,28 @@ TEST_F(QuickCode, StaysWhereTheOptimisedOneCannotBeHad) {
     EXPECT_EQ(CountOf(kernel), 1) << kernel << " was compiled again";
     EXPECT_EQ(taker->told(), 0);
   }
+}
+
+// As where a client has had all of the server's descriptors for a while.
+TEST_F(QuickCode, DoesNotStayBecauseTheServerHadNoRoom) {
+  const auto store = CreateCodeStore(settings_, Host());
+  Hold();
+  const auto quick = Get(*store, "hot");
+  ASSERT_EQ(Runs(quick), kQuick);
+  const auto taker = std::make_shared<WaitingTaker>();
+  (*quick)->replacement->Await(*quick, taker);
+  AwaitRequest("hot");
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 1, .rlim_max = before.rlim_max};  // and poll watches as many
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  LetGo();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it has failed by now, most likely
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (int tries = 0; tries < 3000 && taker->told() == 0; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_EQ(taker->told(), 1);
+  EXPECT_EQ(RunIt(*taker->Await()), kOptimized);
 }
 
 TEST_F(QuickCode, IsNotReplacedByCodeThatTakesOtherArguments) {
