@@ -298,6 +298,7 @@ void ModuleTable::Replace(const LoadedCode& quick, const LoadedCode& code, uint6
     gone->push_back(std::move(evicted));
     if (code == nullptr) {
       --loaded_;
+      kernel->habits.ForgetTime();
       gone->push_back(std::move(kernel->code));
       continue;
     }
@@ -310,6 +311,7 @@ void ModuleTable::Replace(const LoadedCode& quick, const LoadedCode& code, uint6
       gone->push_back(std::move(kernel->code));
     }
     kernel->code = code;
+    kernel->is_outdated = false;
     kernel->newest.store(code->descriptor, std::memory_order_seq_cst);  // before ForgetTime: see LearnTime
     kernel->habits.ForgetTime();
   }
@@ -322,6 +324,7 @@ LoadedCode ModuleTable::TakeUnused(KernelInstance* kernel, uint64_t launch) {
     if (launch <= kernel->replaced_at && --kernel->in_streams_before == 0) unused = std::move(kernel->replaced);
   } else if (kernel->in_streams == 0 && kernel->is_listed) {  // else nobody could load it again
     kernel->is_outdated = false;
+    kernel->habits.ForgetTime();  // of quick code; what is loaded next is better
     unused = std::move(kernel->code);
   }
   if (unused != nullptr && kernel->is_listed) --loaded_;

@@ -142,15 +142,38 @@ TEST_F(ModuleTableTest, WithoutRoomTheOldOneIsEvictedWithItsLastLaunch) {
   EXPECT_EQ(table_.LaunchOver(&Kernel(0), next), nullptr) << "this one is the best";
 }
 
+// As when the client prepares the same code once more.
+TEST_F(ModuleTableTest, WhatIsReplacedAfterAllSinceThereIsRoomIsNotEvicted) {
+  const uint32_t third[3] = {64, 1, 1};
+  ASSERT_TRUE(table_.Prepare(module_, 0, third, []() -> Result<uint64_t> { return 0; }));
+  KernelInstance& other_shape = *table_.FindPrepared(*Kernel(0).module, 0, third);
+  const uint64_t launch = Launch(0), other = Launch(1);
+  ++other_shape.in_streams;
+  other_shape.launched = ++launched_;
+  const LoadedCode code = Arrive(0);
+  EXPECT_EQ(Kernel(0).code, source_.quick_[0]);
+  EXPECT_EQ(table_.LaunchOver(&Kernel(1), other), nullptr);
+  table_.Replace(source_.quick_[0], code, launched_, &gone_);
+  EXPECT_EQ(Kernel(0).code, code);
+  EXPECT_TRUE(HasGone(source_.quick_[1]));
+  EXPECT_EQ(table_.LaunchOver(&Kernel(0), launch), source_.quick_[0]);
+  EXPECT_EQ(table_.LaunchOver(&Kernel(0), Launch(0)), nullptr);
+  EXPECT_EQ(Kernel(0).code, code);
+}
+
 // It is in the cache on disk alone.
 TEST_F(ModuleTableTest, CodeThatIsThereNoMoreIsLoadedWithTheNextLaunch) {
   const uint64_t launch = Launch(1);
-  for (uint32_t i = 0; i < 2; ++i) table_.Replace(source_.quick_[i], nullptr, launched_, &gone_);
+  for (uint32_t i = 0; i < 2; ++i) {
+    Kernel(i).habits.ns = 1000;
+    table_.Replace(source_.quick_[i], nullptr, launched_, &gone_);
+  }
   EXPECT_EQ(Kernel(0).code, nullptr);
   EXPECT_TRUE(HasGone(source_.quick_[0]));
   EXPECT_EQ(Kernel(1).code, source_.quick_[1]);
   EXPECT_EQ(table_.LaunchOver(&Kernel(1), launch), source_.quick_[1]);
   EXPECT_EQ(Kernel(1).code, nullptr);
+  for (uint32_t i = 0; i < 2; ++i) EXPECT_EQ(Kernel(i).habits.ns, 0u);
 }
 
 // It arrives between the moment at which the source gives the old one and that at which the table has it.
