@@ -69,6 +69,9 @@ void BackgroundCompiles::Add(Job job) {
   {
     const std::lock_guard lock(mutex_);
     if (free_threads_ <= queue_.size() && threads_.size() < most_threads_) StartThread();
+    const auto before = std::ranges::find_if(
+        queue_, [&](const Queued& queued) { return queued.job.key == job.key && !queued.IsWanted(); });
+    if (before != queue_.end()) dropped.splice(dropped.begin(), queue_, before);  // of the same code
     if (queue_.size() >= kMost) {
       const auto unwanted = std::ranges::find_if_not(queue_, &Queued::IsWanted);
       if (unwanted != queue_.end()) dropped.splice(dropped.begin(), queue_, unwanted);
@@ -77,8 +80,9 @@ void BackgroundCompiles::Add(Job job) {
     for (const Queued& queued : queue_) {
       if (queued.job.client == job.client) turn = std::max(turn, queued.turn + 1);
     }
-    Queued queued{.job = std::move(job), .image = {}, .turn = turn};
+    Queued queued{.job = std::move(job), .image = {}, .quick = {}, .turn = turn};
     queued.image = queued.job.image;
+    queued.quick = std::exchange(queued.job.quick, nullptr);
     if (!MayKeep(*queued.job.image)) queued.job.image.reset();
     queue_.push_back(std::move(queued));
     StartThreadIfAllAreBusy();
@@ -98,6 +102,7 @@ bool BackgroundCompiles::Take(Job* job, Queue* dropped) {
       continue;
     }
     if (in_addition && IsUnderWayFor(at->job.client)) continue;
+    if (std::ranges::find(under_way_, at->job.key, &UnderWay::key) != under_way_.end()) continue;  // it is there soon
     const auto rank = [](const Queued& queued) { return std::pair(!queued.IsWanted(), queued.turn); };
     if (next == queue_.end() || rank(*at) < rank(*next)) next = at;
   }
@@ -105,6 +110,7 @@ bool BackgroundCompiles::Take(Job* job, Queue* dropped) {
   turn_ = std::max(turn_, next->turn);
   *job = std::move(next->job);
   job->image = next->image.lock();
+  job->quick = next->quick.lock();
   job->in_addition = in_addition;
   dropped->splice(dropped->end(), queue_, next);
   return job->image != nullptr;
@@ -129,7 +135,7 @@ void BackgroundCompiles::Loop() {
     }
     auto own = under_way_.end();
     if (taken) {
-      own = under_way_.insert(under_way_.end(), UnderWay{.client = job.client, .since_ns = NowNs()});
+      own = under_way_.insert(under_way_.end(), UnderWay{.key = job.key, .client = job.client, .since_ns = NowNs()});
       StartThreadIfAllAreBusy();
     }
     lock.unlock();

@@ -39,7 +39,7 @@ class BackgroundCompiles {
     CacheKey key;  // of the code
     CacheKey image_key;
     std::shared_ptr<const ImageStore::Image> image;
-    LoadedCode quick;
+    LoadedCode quick;  // null for the work, if nobody else has it
     const void* client = nullptr;  // an identity
     bool in_addition = false;  // to those of other clients, which go on for long
   };
@@ -58,13 +58,15 @@ class BackgroundCompiles {
 
  private:
   struct Queued {
-    Job job;  // its image, if that is kept
+    Job job;  // its image, if that is kept, and without its quick code: what a client has in memory goes with it
     std::weak_ptr<const ImageStore::Image> image;
+    std::weak_ptr<const LoadedKernel> quick;
     uint64_t turn;
-    bool IsWanted() const { return job.quick.use_count() > 1; }  // as good as exact: a hint
+    bool IsWanted() const { return !quick.expired(); }
   };
   using Queue = std::list<Queued>;
   struct UnderWay {
+    CacheKey key;
     const void* client;
     uint64_t since_ns;
   };

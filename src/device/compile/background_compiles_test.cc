@@ -11,7 +11,9 @@
 namespace tutti::device {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
+using testing::Not;
 using Image = ImageStore::Image;
 
 class BackgroundCompilesTest : public testing::Test {
@@ -19,7 +21,8 @@ class BackgroundCompilesTest : public testing::Test {
   // Of a client, whose quick code somebody has unless it is let go.
   BackgroundCompiles::Job NewJob(const std::string& kernel, const void* client) {
     code_.push_back(std::make_shared<LoadedKernel>());
-    return {.request = {.kernel = kernel}, .image = image_, .quick = code_.back(), .client = client};
+    const CacheKey key = KeyBuilder().Add(kernel).Finish();
+    return {.request = {.kernel = kernel}, .key = key, .image = image_, .quick = code_.back(), .client = client};
   }
   void Work(const BackgroundCompiles::Job& job, const Cancelled& stop) {
     {
@@ -94,7 +97,7 @@ TEST_F(BackgroundCompilesTest, ManyThatGoOnForLongHaveThreadsUpToALimit) {
         while (!stop) std::this_thread::yield();
       },
       /*long_ns=*/1'000'000);
-  for (const int& client : clients) compiles.Add(NewJob("endless", &client));
+  for (const int& client : clients) compiles.Add(NewJob("endless" + std::to_string(&client - clients), &client));
   for (int tries = 0; tries < 6000 && under_way < kMost; ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -106,6 +109,17 @@ TEST_F(BackgroundCompilesTest, WhatNobodyHasAnyMoreComesLast) {
   for (const char* kernel : {"left", "wanted"}) compiles_.Add(NewJob(kernel, &one_));
   code_[1] = nullptr;
   EXPECT_THAT(AllOf(3), ElementsAre("first", "wanted", "left"));
+}
+
+// Only what is little is left of a client that has gone; and what is asked for again comes in its own place.
+TEST_F(BackgroundCompilesTest, QuickCodeThatNobodyHasIsNotKept) {
+  OccupyTheThread(compiles_);
+  compiles_.Add(NewJob("left", &one_));
+  const std::weak_ptr<LoadedKernel> left = code_[1];
+  code_[1] = nullptr;
+  EXPECT_TRUE(left.expired());
+  for (const char* kernel : {"left", "first", "last"}) compiles_.Add(NewJob(kernel, &other_));
+  EXPECT_THAT(AllOf(4), ElementsAre("first", "left", "first", "last"));
 }
 
 TEST_F(BackgroundCompilesTest, SmallImagesAreKeptAndLargeOnesGoWithTheirClients) {
@@ -135,27 +149,44 @@ TEST_F(BackgroundCompilesTest, AClientHasRoomForSoManyAndOthersHaveTheirs) {
 TEST_F(BackgroundCompilesTest, WhatNobodyHasMakesRoomForOthers) {
   OccupyTheThread(compiles_);
   std::vector<int> clients(BackgroundCompiles::kMost);
-  for (const int& client : clients) compiles_.Add(NewJob("a", &client));
+  for (const int& client : clients) compiles_.Add(NewJob("a" + std::to_string(&client - clients.data()), &client));
   EXPECT_FALSE(compiles_.HasRoomFor(&one_));
-  const std::weak_ptr<LoadedKernel> left = code_[1];
   code_[1] = nullptr;
   EXPECT_TRUE(compiles_.HasRoomFor(&one_));
-  EXPECT_FALSE(left.expired());
   compiles_.Add(NewJob("b", &one_));
-  EXPECT_TRUE(left.expired());
   EXPECT_FALSE(compiles_.HasRoomFor(&one_));
+  EXPECT_THAT(AllOf(1 + clients.size()), Not(Contains("a0")));
+}
+
+TEST(BackgroundCompiles, TheSameCodeIsMadeByOneAtATime) {
+  std::atomic<int> ended{0}, under_way{0}, most{0};
+  const auto image = std::make_shared<const Image>(10);
+  BackgroundCompiles compiles(4, [&](const auto&, const Cancelled&) {
+    most = std::max(most.load(), ++under_way);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    --under_way;
+    ++ended;
+  });
+  std::vector<LoadedCode> codes;
+  for (int i = 0; i < 4; ++i) {
+    codes.push_back(std::make_shared<LoadedKernel>());
+    compiles.Add({.image = image, .quick = codes.back()});
+  }
+  while (ended < 4) std::this_thread::yield();
+  EXPECT_EQ(most, 1);
 }
 
 TEST(BackgroundCompiles, EndsWhatIsUnderWayAndDropsTheRest) {
   std::atomic<int> begun{0};
   const auto image = std::make_shared<const Image>(10);
-  const std::shared_ptr<LoadedKernel> code = std::make_shared<LoadedKernel>();
+  const auto code = std::make_shared<LoadedKernel>();
   {
     BackgroundCompiles compiles(2, [&](const auto&, const Cancelled& stop) {
       ++begun;
       while (!stop) std::this_thread::yield();
     });
-    for (int i = 0; i < 5; ++i) compiles.Add({.image = image, .quick = code});
+    for (uint64_t i = 0; i < 5; ++i)
+      compiles.Add({.key = KeyBuilder().Add(i).Finish(), .image = image, .quick = code});
     while (begun < 2) std::this_thread::yield();
   }
   EXPECT_EQ(begun, 2);

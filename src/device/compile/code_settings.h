@@ -36,9 +36,10 @@ struct CodeSettings {
   static CodeSettings OfFences();
 };
 
-// Upper bound on the number of compilers at any time, those being replaced included.
+// Upper bound on the number of compilers at any time, those being replaced included. In the background there may be as
+// many in addition as for clients that wait (background_compiles.h).
 inline size_t MostCompilers(const CodeSettings& settings) {
-  return 2 * (size_t{settings.max_compilers} + kCompilersInAddition);
+  return 2 * (size_t{settings.max_compilers} + kCompilersInAddition) + kCompilersInAddition;
 }
 
 }  // namespace tutti::device

@@ -231,6 +231,7 @@ class CodeStore final : public CodeSource {
   void Optimize(const Job& job, const Cancelled& stop) {
     constexpr int kTries = 5;
     constexpr std::chrono::milliseconds kPause{1000}, kLook{10};
+    if (hopeless_.Has(job.key)) return;
     auto code = Optimized(job, stop);
     for (int tries = 1; !code && IsServersOwn(code.error()) && tries < kTries; ++tries) {
       for (auto waited = kPause * 0; waited < kPause && !stop.load(std::memory_order_relaxed); waited += kLook)
@@ -250,7 +251,7 @@ class CodeStore final : public CodeSource {
       return;
     }
     kernels_.Put(job.key, *code);
-    job.quick->replacement->Arrive(job.quick, *code);
+    if (job.quick != nullptr) job.quick->replacement->Arrive(job.quick, *code);
   }
 
   // Another server of the user may have been faster.
@@ -262,7 +263,7 @@ class CodeStore final : public CodeSource {
       if (answer.status != 0) return Fail(answer.status, answer.log);
       return KeepAndLoad(job.key, answer.bytes, job.request.kernel);
     }();
-    if (code && !MayReplace(*job.quick->descriptor, *(*code)->descriptor))
+    if (code && job.quick != nullptr && !MayReplace(*job.quick->descriptor, *(*code)->descriptor))
       return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "its optimised code takes other arguments");
     return code;
   }

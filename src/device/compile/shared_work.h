@@ -48,7 +48,7 @@ class SharedWork {
     }
   }
 
-  // From now on those who ask get this, for as long as somebody holds it. Nobody may be making it now.
+  // From now on those who ask get this, for as long as somebody holds it; unless somebody is making it now.
   void Put(const CacheKey& key, const std::shared_ptr<const T>& thing) {
     const std::lock_guard lock(mutex_);
     slots_[key].held = thing;
