@@ -185,8 +185,7 @@ TEST(BackgroundCompiles, EndsWhatIsUnderWayAndDropsTheRest) {
       ++begun;
       while (!stop) std::this_thread::yield();
     });
-    for (uint64_t i = 0; i < 5; ++i)
-      compiles.Add({.key = KeyBuilder().Add(i).Finish(), .image = image, .quick = code});
+    for (uint64_t i = 0; i < 5; ++i) compiles.Add({.key = KeyBuilder().Add(i).Finish(), .image = image, .quick = code});
     while (begun < 2) std::this_thread::yield();
   }
   EXPECT_EQ(begun, 2);

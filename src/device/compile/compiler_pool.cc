@@ -101,8 +101,8 @@ Result<CompilerProcess::Answer> CompilerPool::Compile(const compiler::CompileReq
 
 Result<CompilerProcess::Answer> CompilerPool::CompileInBackground(const compiler::CompileRequest& request,
                                                                   std::span<const uint8_t> image,
-                                                                  const CacheKey& image_key,
-                                                                  const Cancelled& cancelled, bool in_addition) {
+                                                                  const CacheKey& image_key, const Cancelled& cancelled,
+                                                                  bool in_addition) {
   const Urgency urgency = in_addition ? Urgency::kBackgroundInAddition : Urgency::kBackground;
   return Compile(request, image, {.client = cancelled, .image = image_key, .urgency = urgency}, {}, nullptr);
 }
