@@ -37,7 +37,7 @@ size_t CompilerPool::workers() const {
 bool CompilerPool::HasPlaceFor(const Turn& turn, uint64_t waited_ns) const {
   if (!turn.is_awaited()) {
     if (busy_ < settings_.max_compilers && waiting_ == 0) return true;
-    const bool has_own = in_background_ == 0 || turn.urgency == Urgency::kBackgroundInAddition;
+    const bool has_own = in_background_ == in_addition_ || turn.urgency == Urgency::kBackgroundInAddition;
     return waited_ns > settings_.background_patience_ns && has_own;
   }
   const uint32_t busy = busy_ - in_background_;
@@ -61,6 +61,7 @@ Result<std::unique_ptr<CompilerProcess>> CompilerPool::TakePlace(const Turn& tur
   waiting_ -= waits;
   ++busy_;
   in_background_ += 1 - waits;
+  in_addition_ += turn.urgency == Urgency::kBackgroundInAddition ? 1 : 0;
   ++busy_for_[&turn.client];
   auto chosen = std::ranges::find(idle_, turn.image, &Idle::image);
   const bool fresh = chosen == idle_.end();
@@ -81,6 +82,7 @@ void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const Turn
     const std::lock_guard lock(mutex_);
     --busy_;
     in_background_ -= turn.is_awaited() ? 0 : 1;
+    in_addition_ -= turn.urgency == Urgency::kBackgroundInAddition ? 1 : 0;
     TakeFrom(turn.client);
     // An additional worker ends with its request.
     if (process != nullptr && idle_.size() + busy_ - in_background_ < settings_.max_compilers) {

@@ -99,6 +99,7 @@ class CompilerPool {
   std::vector<Idle> idle_;  // the longest idle first
   uint32_t busy_ = 0;
   uint32_t in_background_ = 0;  // of these
+  uint32_t in_addition_ = 0;  // of those
   std::map<const Cancelled*, uint32_t> busy_for_;  // by client
   bool stopping_ = false;
   std::thread reaper_;

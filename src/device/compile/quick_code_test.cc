@@ -320,27 +320,32 @@ TEST_F(BackgroundInPool, BeginsAfterAWhileWhateverOthersWant) {
   background.join();
 }
 
-TEST_F(BackgroundInPool, InAdditionBeginsBesideOthersThatGoOn) {
+TEST_F(BackgroundInPool, InAdditionBeginsBesideOthersThatGoOnAndTakesNoPlaceOfTheirs) {
   settings_.background_patience_ns = 1'000'000;
   CompilerPool pool(settings_, Host());
-  Cancelled gone{false};
+  Cancelled gone{false}, first_gone{false};
   const std::span<const uint8_t> image(reinterpret_cast<const uint8_t*>("image"), 5);
-  const auto ask = [&](const std::string& kernel, bool in_addition) {
+  const auto ask = [&](const std::string& kernel, bool in_addition, const Cancelled& cancelled) {
     const compiler::CompileRequest request{.op = compiler::CompileOp::kKernel, .kernel = kernel};
-    return pool.CompileInBackground(request, image, HashOf(image), gone, in_addition);
+    return pool.CompileInBackground(request, image, HashOf(image), cancelled, in_addition);
   };
-  std::thread endless([&] { EXPECT_FALSE(ask("hang", false)); });
-  AwaitRequest("hang");
-  std::thread second([&] { EXPECT_FALSE(ask("second", false)); });
-  std::thread good([&] { EXPECT_TRUE(ask("good", true)); });
-  for (int tries = 0; tries < 6000 && CountOf("good") == 0; ++tries)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_EQ(CountOf("good"), 1);
-  good.join();
+  const auto await = [&](const std::string& kernel, long count) {
+    for (int tries = 0; tries < 6000 && CountOf(kernel) < count; ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(CountOf(kernel), count) << kernel;
+  };
+  std::thread endless([&] { EXPECT_FALSE(ask("hang", false, first_gone)); });
+  await("hang", 1);
+  std::thread second([&] { EXPECT_TRUE(ask("second", false, gone)); });
+  std::thread also_endless([&] { EXPECT_FALSE(ask("hang", true, gone)); });
+  await("hang", 2);
   EXPECT_EQ(CountOf("second"), 0);
-  gone = true;
+  first_gone = true;
   endless.join();
+  await("second", 1);
   second.join();
+  gone = true;
+  also_endless.join();
 }
 
 }  // namespace
