@@ -28,22 +28,6 @@ llvm::PreservedAnalyses IntegerAddressesPass::run(llvm::Function& function, llvm
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 
-llvm::PreservedAnalyses SettleUndefinedPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-  bool changed = false;
-  for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    // Vectors are built from poison, element by element.
-    const bool builds = llvm::isa<llvm::InsertElementInst, llvm::InsertValueInst, llvm::ShuffleVectorInst>(instruction);
-    for (llvm::Use& operand : instruction.operands()) {
-      if (!llvm::isa<llvm::UndefValue>(operand.get())) continue;  // poison is one, too
-      if (builds && operand->getType()->isAggregateType()) continue;
-      if (builds && operand->getType()->isVectorTy()) continue;
-      operand.set(llvm::Constant::getNullValue(operand->getType()));
-      changed = true;
-    }
-  }
-  return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
-}
-
 void AttachLocations(llvm::Module& module) {
   std::unordered_map<uint64_t, std::pair<llvm::Metadata*, llvm::Metadata*>> sources;
   const auto number = [](const llvm::MDNode* row, unsigned i) {

@@ -11,12 +11,6 @@ struct IntegerAddressesPass : llvm::PassInfoMixin<IntegerAddressesPass> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
-// Replaces undef and poison operands by zero. An undefined value may differ from use to use, so an address could pass
-// the check of its range with one value and be accessed with another.
-struct SettleUndefinedPass : llvm::PassInfoMixin<SettleUndefinedPass> {
-  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
-};
-
 // Turns debug locations, in which optimisation preserves the PTX lines, into the contract's !tutti.loc; then drops them
 // and !tutti.lines.
 void AttachLocations(llvm::Module& module);

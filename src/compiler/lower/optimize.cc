@@ -24,6 +24,7 @@
 #include "compiler/lower/moving_pointers.h"
 #include "compiler/passes/narrow_addresses.h"
 #include "compiler/passes/pass_managers.h"
+#include "compiler/passes/settle_undefined.h"
 
 namespace tutti::compiler::lowering {
 namespace {

@@ -216,5 +216,29 @@ TEST(Quick, VariablesOfAThreadOutliveItsStops) {
   for (uint32_t thread = 0; thread < 64; ++thread) EXPECT_EQ(ran.out[thread], 7 * thread + thread % 16) << thread;
 }
 
+// A loop that nothing needs kept LLVM from seeing that the variable is a register until lowering was done.
+std::string ReadsWhatWasNeverWritten() {
+  return ".local .align 8 .b8 a[16];\n mov.u64 %d3, a; mov.u32 %r2, 0; mov.u64 %d4, 0;\n"
+         "round: xor.b64 %d5, %d3, %d4; add.u64 %d3, %d5, 8; add.u64 %d4, %d5, 3;\n"
+         "ld.global.u32 %r3, [%d2]; add.u32 %r3, %r3, %r2; st.global.u32 [%d2], %r3;\n"
+         "add.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, 10; @%p0 bra round;\n"
+         "ld.local.u64 %d6, [a]; ld.global.u32 %r4, [%d6]; st.global.u32 [%d2], %r4;\n";
+}
+
+// An undefined value may be another one at each use: one address would be checked and another one accessed.
+TEST(Quick, WhatWasNeverWrittenIsOneValue) {
+  const std::string ptx = Kernel(ReadsWhatWasNeverWritten());
+  auto compiler = ImageCompiler::Open({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()});
+  ASSERT_TRUE(compiler);
+  CompileOptions options = Quick();
+  options.until = Stage::kWideIr;
+  const auto text = (*compiler)->Compile("k", options);
+  ASSERT_TRUE(text) << text.error().text;
+  EXPECT_THAT(std::string(text->begin(), text->end()), testing::Not(HasSubstr("undef")));
+  const Ran ran = RunQuick(ptx, 32);
+  ASSERT_TRUE(ran.fault) << ran.error;
+  EXPECT_EQ(ran.fault->address, 0u);
+}
+
 }  // namespace
 }  // namespace tutti::compiler

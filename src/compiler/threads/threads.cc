@@ -12,6 +12,7 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include "compiler/passes/pass_managers.h"
+#include "compiler/passes/settle_undefined.h"
 #include "compiler/runtime/thread_state.h"
 #include "compiler/threads/cuts.h"
 #include "compiler/threads/suited.h"
@@ -59,6 +60,7 @@ Status Prepare(llvm::Module& module, llvm::Function& kernel, const ThreadOptions
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::LoopSimplifyPass());
+  passes.addPass(SettleUndefinedPass());  // SROA makes some of what was never written
   passes.run(kernel, managers.functions);
   MarkSpinLoops(kernel, managers.functions.getResult<llvm::LoopAnalysis>(kernel),
                 managers.functions.getResult<llvm::DominatorTreeAnalysis>(kernel),
