@@ -240,5 +240,25 @@ TEST(Quick, WhatWasNeverWrittenIsOneValue) {
   EXPECT_EQ(ran.fault->address, 0u);
 }
 
+// Values larger than a state's alignment.
+TEST(Quick, WideVectorsOutliveStops) {
+  const std::string ptx =
+      ".version 8.8\n.target sm_100\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{\n"
+      ".reg .pred %p; .reg .b32 %r<16>; .reg .b64 %d<4>;\n"
+      "ld.param.u64 %d0, [out]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x; mul.wide.u32 %d1, %r1, 4;\n"
+      "add.u64 %d1, %d0, %d1; st.global.u32 [%d1], %r1; bar.sync 0;\n"
+      "ld.global.v8.u32 {%r2, %r3, %r4, %r5, %r6, %r7, %r8, %r9}, [%d0];\n"
+      "bar.sync 0; setp.ne.u32 %p, %r0, 0; @%p bra end;\n"
+      "add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r9; add.u32 %r2, %r2, %r1; st.global.u32 [%d1], %r2;\nend: ret;\n}\n";
+  alignas(32) static uint32_t out[64];
+  auto module = TestModule::Open(ptx, Quick());
+  ASSERT_TRUE(module) << module.error().text;
+  GridLaunch launch{.block = {64, 1, 1}, .window_base = reinterpret_cast<uint64_t>(out), .window_bytes = sizeof(out)};
+  const auto result = module->Run("k", launch.Param(&out[0]).Param(uint32_t{0}));
+  ASSERT_TRUE(result) << result.error().text;
+  EXPECT_FALSE(result->fault);
+  for (uint32_t thread = 0; thread < 64; ++thread) EXPECT_EQ(out[thread], 8 + thread) << thread;
+}
+
 }  // namespace
 }  // namespace tutti::compiler

@@ -223,7 +223,7 @@ void Cuts::KeepLiveValues() {
 void Cuts::Keep(Instruction& value) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   const llvm::DataLayout& layout = function_.getParent()->getDataLayout();
-  const uint64_t align = std::min<uint64_t>(layout.getPrefTypeAlign(value.getType()).value(), kStateAlign);
+  const llvm::Align align = std::min(layout.getPrefTypeAlign(value.getType()), llvm::Align(kStateAlign));
   const uint64_t offset = llvm::alignTo(state_bytes_, align);
   state_bytes_ = offset + layout.getTypeAllocSize(value.getType());
   BasicBlock* const home = value.getParent();
@@ -236,13 +236,13 @@ void Cuts::Keep(Instruction& value) {
     Value*& here = read[block];
     if (here == nullptr) {
       builder.SetInsertPoint(block, block->getFirstInsertionPt());
-      here = emitter_.ThreadField(offset, value.getType());
+      here = emitter_.Kept(offset, value.getType(), align);
     }
     use.set(here);
   }
   builder.SetInsertPoint(
       home, llvm::isa<llvm::PHINode>(value) ? home->getFirstInsertionPt() : std::next(value.getIterator()));
-  emitter_.StoreThreadField(offset, &value);
+  emitter_.Keep(offset, &value, align);
 }
 
 // Each use computes its address anew: LLVM's quick generator keeps nothing in registers from block to block.

@@ -30,6 +30,13 @@ class ThreadEmitter {
     return builder_.CreateStore(value, At(thread_, offset));
   }
   llvm::Value* WarpThreadsField(size_t offset, llvm::Type* type) { return Load(warp_, offset, type); }
+  // A value that is kept in the thread's frame, which may be aligned less than the value's type is elsewhere.
+  llvm::LoadInst* Kept(size_t offset, llvm::Type* type, llvm::Align align) {
+    return builder_.CreateAlignedLoad(type, At(thread_, offset), align);
+  }
+  void Keep(size_t offset, llvm::Value* value, llvm::Align align) {
+    builder_.CreateAlignedStore(value, At(thread_, offset), align);
+  }
   // Of guest::WarpState and guest::BlockState.
   llvm::Value* WarpField(size_t offset, llvm::Type* type);
   llvm::Value* BlockField(size_t offset, llvm::Type* type);
