@@ -260,5 +260,17 @@ TEST(Quick, WideVectorsOutliveStops) {
   for (uint32_t thread = 0; thread < 64; ++thread) EXPECT_EQ(out[thread], 8 + thread) << thread;
 }
 
+// As programs clear counters and count.
+TEST(Quick, LanesKeepTogetherBetweenAStoreAndAnAtomicOperation) {
+  const Ran ran = RunQuick(Kernel("mov.u32 %r2, s; shl.b32 %r3, %r1, 2; add.u32 %r2, %r2, %r3;\n"
+                                  "xor.b32 %r4, %r3, 4; mov.u32 %r5, s; add.u32 %r5, %r5, %r4;\n"
+                                  "st.shared.u32 [%r2], 100; red.shared.add.u32 [%r5], 7;\n"
+                                  "ld.shared.u32 %r6, [%r2]; st.global.u32 [%d2], %r6;\n",
+                                  ".shared .align 4 .b32 s[32];\n"),
+                           32);
+  ASSERT_EQ(ran.error, "");
+  for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(ran.out[lane], 107u) << lane;
+}
+
 }  // namespace
 }  // namespace tutti::compiler

@@ -15,7 +15,7 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Instruction;
 
-constexpr unsigned kLoads = 1, kStores = 2;
+constexpr unsigned kLoads = 1, kStores = 2, kAtomics = 4;
 
 // What another lane of the warp may see of it.
 unsigned SeenOf(const Instruction& instruction) {
@@ -24,10 +24,10 @@ unsigned SeenOf(const Instruction& instruction) {
   unsigned what = 0;
   if (const auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
     pointer = atomic->getPointerOperand();
-    what = kStores;
+    what = kAtomics;
   } else if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
     pointer = exchange->getPointerOperand();
-    what = kStores;
+    what = kAtomics;
   } else if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction)) {
     pointer = llvm::getLoadStorePointerOperand(&instruction);
     what = llvm::isa<llvm::LoadInst>(instruction) ? kLoads : kStores;
@@ -59,7 +59,7 @@ unsigned Pass(BasicBlock& block, unsigned seen, llvm::SmallVectorImpl<Instructio
       continue;
     }
     const unsigned now = SeenOf(instruction);
-    if ((now == kLoads && (seen & kStores) != 0) || (now == kStores && (seen & kLoads) != 0)) {
+    if (now != 0 && (seen & ~now) != 0) {
       if (found != nullptr) found->push_back(&instruction);
       seen = 0;
     }
