@@ -272,5 +272,27 @@ TEST(Quick, LanesKeepTogetherBetweenAStoreAndAnAtomicOperation) {
   for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(ran.out[lane], 107u) << lane;
 }
 
+// Keys of a grid, as many as there are, go into a hash table.
+TEST(Quick, IsNotForLoopsThatOnlyContainLoopsThatWait) {
+  EXPECT_THAT(Obstacle(Kernel(Long() + "mov.u32 %r4, %r1;\n"
+                                       "key: and.b32 %r5, %r4, 1023;\n"
+                                       "slot: mul.wide.u32 %d3, %r5, 4; add.u64 %d3, %d0, %d3;\n"
+                                       "atom.global.cas.b32 %r6, [%d3], 0, 7;\n"
+                                       "setp.eq.u32 %p0, %r6, 0; @%p0 bra next;\n"
+                                       "add.u32 %r5, %r5, 1; and.b32 %r5, %r5, 1023; bra slot;\n"
+                                       "next: add.u32 %r4, %r4, 64; setp.lt.u32 %p1, %r4, %r0; @%p1 bra key;\n")),
+              HasSubstr("rounds"));
+}
+
+TEST(Quick, IsNotForLoopsOfSeveralEntries) {
+  EXPECT_NE(
+      Obstacle(Kernel(Long() + "mov.u32 %r4, 0; setp.eq.u32 %p0, %r1, 3; @%p0 bra second;\n"
+                               "first: ld.global.u32 %r5, [%d2]; add.u32 %r5, %r5, %r4; st.global.u32 [%d2], %r5;\n"
+                               "second: ld.global.u32 %r6, [%d2+4]; add.u32 %r6, %r6, %r4;\n"
+                               "st.global.u32 [%d2+4], %r6; add.u32 %r4, %r4, 1;\n"
+                               "setp.lt.u32 %p1, %r4, %r0; @%p1 bra first;\n")),
+      "");
+}
+
 }  // namespace
 }  // namespace tutti::compiler

@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/PostDominators.h>
 #include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
@@ -103,26 +108,33 @@ bool ChangesNothingElse(const llvm::Instruction& instruction) {
 }
 
 // It only waits, or collects what it waits for as blocks do that look back for sums: a loop that takes work from a
-// queue looks alike, and may go on for long.
-bool OnlyWaits(const llvm::LoopInfo& loops, const llvm::Loop& loop) {
+// queue looks alike, and may go on for long. So does one that counts how often it waits.
+bool OnlyWaits(const LoopAnalyses& analyses, const llvm::Loop& loop) {
   constexpr size_t kMostInstructions = 128;
+  const llvm::LoopInfo& loops = analyses.loops;
   size_t count = 0;
   for (const llvm::BasicBlock* block : loop.blocks()) {
     count += block->size();
     if (!llvm::all_of(*block, ChangesNothingElse)) return false;
   }
-  return count <= kMostInstructions &&
-         llvm::any_of(loop.getLoopsInPreorder(), [&](const llvm::Loop* inner) { return IsSpinLoop(loops, *inner); });
+  if (count > kMostInstructions) return false;
+  if (IsSpinLoop(loops, loop)) return true;
+  return llvm::any_of(loop.getLoopsInPreorder(), [&](const llvm::Loop* inner) { return IsSpinLoop(loops, *inner); }) &&
+         LeavesByWhatOthersWrite(loop, analyses.dominators, analyses.post_dominators);
 }
 
 }  // namespace
 
-std::string ObstacleInLoops(const llvm::Function& kernel, const llvm::LoopInfo& loops,
-                            llvm::ScalarEvolution& evolution) {
+bool HasLoopOfSeveralEntries(const llvm::Function& kernel, const llvm::LoopInfo& loops) {
+  const llvm::ReversePostOrderTraversal<const llvm::Function*> order(&kernel);
+  return llvm::containsIrreducibleCFG<const llvm::BasicBlock*>(order, loops);
+}
+
+std::string ObstacleInLoops(const llvm::Function& kernel, const LoopAnalyses& analyses) {
   constexpr uint64_t kMostSteps = 20'000;  // of a thread: some 30 ms of a block of 1,024
   llvm::DenseMap<const llvm::Loop*, uint64_t> rounds;  // of the loop and those around it
-  for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
-    const uint64_t own = OnlyWaits(loops, *loop) ? 1 : MostRounds(*loop, evolution);
+  for (const llvm::Loop* loop : analyses.loops.getLoopsInPreorder()) {
+    const uint64_t own = OnlyWaits(analyses, *loop) ? 1 : MostRounds(*loop, analyses.evolution);
     const std::string header = loop->getHeader()->getName().str();
     if (own == 0) return fmt::format("nothing bounds the rounds of the loop at {}", header);
     const llvm::Loop* parent = loop->getParentLoop();
@@ -131,7 +143,7 @@ std::string ObstacleInLoops(const llvm::Function& kernel, const llvm::LoopInfo& 
   }
   uint64_t steps = 0;
   for (const llvm::BasicBlock& block : kernel) {
-    const llvm::Loop* loop = loops.getLoopFor(&block);
+    const llvm::Loop* loop = analyses.loops.getLoopFor(&block);
     steps += block.size() * (loop != nullptr ? rounds.lookup(loop) : 1);
   }
   return steps <= kMostSteps ? "" : fmt::format("its threads may take {} steps", steps);

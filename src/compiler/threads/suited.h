@@ -5,9 +5,11 @@
 #include <string>
 
 namespace llvm {
+class DominatorTree;
 class Function;
 class LoopInfo;
 class Module;
+class PostDominatorTree;
 class ScalarEvolution;
 }  // namespace llvm
 
@@ -21,7 +23,14 @@ std::string ObstacleInKernel(const llvm::Function& kernel);
 
 // The same of its loops. A block that has begun in quick code ends in it, so it must be sure to end soon: each loop has
 // few rounds whatever the data are, or waits for other threads (widen/divergence/spin_loops.h).
-std::string ObstacleInLoops(const llvm::Function& kernel, const llvm::LoopInfo& loops,
-                            llvm::ScalarEvolution& evolution);
+struct LoopAnalyses {
+  const llvm::LoopInfo& loops;
+  const llvm::DominatorTree& dominators;
+  const llvm::PostDominatorTree& post_dominators;
+  llvm::ScalarEvolution& evolution;
+};
+std::string ObstacleInLoops(const llvm::Function& kernel, const LoopAnalyses& analyses);
+// Has a loop that is entered at several places: none of `loops`, so nothing is known about it, and nothing in it yields.
+bool HasLoopOfSeveralEntries(const llvm::Function& kernel, const llvm::LoopInfo& loops);
 
 }  // namespace tutti::compiler

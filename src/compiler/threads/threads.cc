@@ -62,13 +62,18 @@ Status Prepare(llvm::Module& module, llvm::Function& kernel, const ThreadOptions
   passes.addPass(llvm::LoopSimplifyPass());
   passes.addPass(SettleUndefinedPass());  // SROA makes some of what was never written
   passes.run(kernel, managers.functions);
+  if (HasLoopOfSeveralEntries(kernel, managers.functions.getResult<llvm::LoopAnalysis>(kernel)))
+    return NotSuited("it has a loop of several entries");
   MarkSpinLoops(kernel, managers.functions.getResult<llvm::LoopAnalysis>(kernel),
                 managers.functions.getResult<llvm::DominatorTreeAnalysis>(kernel),
                 managers.functions.getResult<llvm::PostDominatorTreeAnalysis>(kernel));
   if (options.any_loop) return {};
   managers.functions.clear();  // yields have blocks of their own
-  const std::string obstacle = ObstacleInLoops(kernel, managers.functions.getResult<llvm::LoopAnalysis>(kernel),
-                                               managers.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel));
+  const std::string obstacle =
+      ObstacleInLoops(kernel, {.loops = managers.functions.getResult<llvm::LoopAnalysis>(kernel),
+                               .dominators = managers.functions.getResult<llvm::DominatorTreeAnalysis>(kernel),
+                               .post_dominators = managers.functions.getResult<llvm::PostDominatorTreeAnalysis>(kernel),
+                               .evolution = managers.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel)});
   return obstacle.empty() ? Status() : NotSuited(obstacle);
 }
 

@@ -187,6 +187,11 @@ void MarkSpinLoops(llvm::Function& function, const llvm::LoopInfo& loops, const 
   }
 }
 
+bool LeavesByWhatOthersWrite(const Loop& loop, const llvm::DominatorTree& dominators,
+                             const llvm::PostDominatorTree& post_dominators) {
+  return WaitFinder(loop, dominators, post_dominators).Waits();
+}
+
 bool IsSpinLoop(const llvm::LoopInfo& loops, const Loop& loop) {
   for (const BasicBlock* block : loop.blocks()) {
     if (loops.getLoopFor(block) != &loop) continue;

@@ -21,6 +21,10 @@ namespace tutti::compiler {
 void MarkSpinLoops(llvm::Function& function, const llvm::LoopInfo& loops, const llvm::DominatorTree& dominators,
                    const llvm::PostDominatorTree& post_dominators);
 
+// The loop leaves by what others write, as above, whatever else it does.
+bool LeavesByWhatOthersWrite(const llvm::Loop& loop, const llvm::DominatorTree& dominators,
+                             const llvm::PostDominatorTree& post_dominators);
+
 // The loop itself, not one inside it, has a call of tutti.yield().
 bool IsSpinLoop(const llvm::LoopInfo& loops, const llvm::Loop& loop);
 
