@@ -294,5 +294,18 @@ TEST(Quick, IsNotForLoopsOfSeveralEntries) {
       "");
 }
 
+// Only one lane sleeps, and the one that has the lock waits for the others.
+TEST(Quick, LanesThatWaitForALockSleepOrNot) {
+  const Ran ran = RunQuick(Kernel("try: atom.shared.cas.b32 %r2, [lock], 0, 1; setp.eq.u32 %p0, %r2, 0; @%p0 bra has;\n"
+                                  "setp.ne.u32 %p1, %r1, 31; @%p1 bra try; nanosleep.u32 20; bra try;\n"
+                                  "has: ld.volatile.shared.u32 %r3, [sum]; add.u32 %r3, %r3, %r1;\n"
+                                  "st.volatile.shared.u32 [sum], %r3; ld.volatile.shared.u32 %r4, [sum];\n"
+                                  "atom.shared.exch.b32 %r2, [lock], 0; st.global.u32 [%d2], %r4;\n",
+                                  ".shared .align 4 .b32 lock; .shared .align 4 .b32 sum;\n"),
+                           32);
+  ASSERT_EQ(ran.error, "");
+  EXPECT_EQ(ran.out[0], 0u);
+}
+
 }  // namespace
 }  // namespace tutti::compiler

@@ -150,8 +150,10 @@ class WaitFinder {
   llvm::DenseSet<const Value*> seen_;
 };
 
-bool LetsOthersRun(const Loop& loop) {
+// In each round: where only some lanes sleep, the others wait as well.
+bool LetsOthersRun(const Loop& loop, const llvm::DominatorTree& dominators) {
   for (const BasicBlock* block : loop.blocks()) {
+    if (!dominators.dominates(block, loop.getLoopLatch())) continue;
     for (const Instruction& instruction : *block) {
       const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
       if (call == nullptr) continue;
@@ -171,7 +173,7 @@ void MarkSpinLoops(llvm::Function& function, const llvm::LoopInfo& loops, const 
   };
   llvm::SmallVector<WayRound, 4> ways;
   for (const Loop* loop : loops.getLoopsInPreorder()) {
-    if (loop->getLoopLatch() == nullptr || LetsOthersRun(*loop) ||
+    if (loop->getLoopLatch() == nullptr || LetsOthersRun(*loop, dominators) ||
         !WaitFinder(*loop, dominators, post_dominators).Waits())
       continue;
     ways.push_back({loop->getLoopLatch(), loop->getHeader()});
