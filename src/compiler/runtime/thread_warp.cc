@@ -1,10 +1,10 @@
 // Runs a warp whose code is that of one thread. Which threads go on when all have stopped:
 //
 //   1. operations of which all members are there, or have ended, are done, and these lanes go on
-//   2. else, of the lanes that only keep together, those at the place that comes first in the program: lanes in a loop
-//      go on before those that have left it, so they meet again behind it, as in lockstep
-//   3. else those that ask who is there, likewise
-//   4. else barriers, and lanes that yield: other warps run
+//   2. else, of the lanes that only keep together or ask who is there, those at the place that comes first in the program
+//      (threads/program_order.h): lanes in a loop go on before those that have left it, so they meet again behind it, as
+//      in lockstep
+//   3. else barriers, and lanes that yield: other warps run
 //
 // So a lane waits for lanes of its warp only where it must, and programs that count on lockstep without saying so have
 // it at the accesses that show it.
@@ -105,8 +105,7 @@ class Threads {
 
   uint32_t Next() {
     uint32_t next = DoOperations();
-    if (next == 0) next = FirstPlace(At(Stop::kTogether));
-    if (next == 0) next = TellWhoIsThere();
+    if (next == 0) next = KeepTogether();
     if (next == 0) next = PassBarriers();
     if (next == 0) next = Yield();
     if (next == 0) ReportMissing();
@@ -203,8 +202,8 @@ class Threads {
     });
   }
 
-  uint32_t TellWhoIsThere() {
-    const uint32_t here = FirstPlace(At(Stop::kActiveMask));
+  uint32_t KeepTogether() {
+    const uint32_t here = FirstPlace(At(Stop::kTogether) | At(Stop::kActiveMask));
     ForEachLane(here, [&](uint32_t lane) { Of(lane).result = here; });
     return here;
   }

@@ -272,6 +272,35 @@ TEST(Quick, LanesKeepTogetherBetweenAStoreAndAnAtomicOperation) {
   for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(ran.out[lane], 107u) << lane;
 }
 
+// Lanes that have left a loop in its middle, too, wait for those that go on in it.
+TEST(Quick, LanesKeepTogetherBehindALoopThatIsLeftInItsMiddle) {
+  const Ran ran = RunQuick(Kernel("mov.u32 %r2, s; shl.b32 %r3, %r1, 2; add.u32 %r2, %r2, %r3; mov.u32 %r4, 0;\n"
+                                  "round: activemask.b32 %r7; ld.volatile.shared.u32 %r5, [%r2]; add.u32 %r5, %r5, 2;\n"
+                                  "st.volatile.shared.u32 [%r2], %r5; setp.lt.u32 %p0, %r4, %r1;\n"
+                                  "@%p0 bra more; bra out;\n"
+                                  "more: ld.volatile.shared.u32 %r5, [%r2]; add.u32 %r5, %r5, 1;\n"
+                                  "st.volatile.shared.u32 [%r2], %r5; add.u32 %r4, %r4, 1; bra round;\n"
+                                  "out: ld.volatile.shared.u32 %r6, [s+124]; st.global.u32 [%d2], %r6;\n",
+                                  ".shared .align 4 .b32 s[32];\n"),
+                           32);
+  ASSERT_EQ(ran.error, "");
+  for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(ran.out[lane], 2u * 32 + 31) << lane;
+}
+
+// Odd lanes, that have no stop in a round, read in each what the even ones have stored in the one before.
+TEST(Quick, NoLaneRunsRoundsAheadOfTheOthers) {
+  const Ran ran = RunQuick(Kernel("mov.u32 %r2, s; shl.b32 %r3, %r1, 2; xor.b32 %r4, %r3, 4; add.u32 %r4, %r2, %r4;\n"
+                                  "add.u32 %r2, %r2, %r3; and.b32 %r5, %r1, 1; setp.ne.u32 %p0, %r5, 0;\n"
+                                  "mov.u32 %r6, 0; mov.u32 %r7, 0;\n"
+                                  "round: ld.volatile.shared.u32 %r8, [%r2]; add.u32 %r7, %r7, %r8;\n"
+                                  "add.u32 %r6, %r6, 1; @%p0 bra odd; st.volatile.shared.u32 [%r4], %r6;\n"
+                                  "odd: setp.lt.u32 %p1, %r6, 10; @%p1 bra round; st.global.u32 [%d2], %r7;\n",
+                                  ".shared .align 4 .b32 s[32];\n"),
+                           32);
+  ASSERT_EQ(ran.error, "");
+  for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(ran.out[lane], lane % 2 != 0 ? 45u : 0u) << lane;
+}
+
 // Keys of a grid, as many as there are, go into a hash table.
 TEST(Quick, IsNotForLoopsThatOnlyContainLoopsThatWait) {
   EXPECT_THAT(Obstacle(Kernel(Long() + "mov.u32 %r4, %r1;\n"

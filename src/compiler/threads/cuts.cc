@@ -1,6 +1,5 @@
 #include "compiler/threads/cuts.h"
 
-#include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/InstIterator.h>
@@ -10,6 +9,7 @@
 
 #include "compiler/passes/live_values.h"
 #include "compiler/runtime/thread_state.h"
+#include "compiler/threads/program_order.h"
 #include "compiler/threads/thread_emitter.h"
 #include "compiler/widen/analysis/intrinsics.h"
 #include "compiler/widen/warp/services.h"
@@ -202,7 +202,7 @@ void Cuts::Number() {
   llvm::DenseMap<const BasicBlock*, Place> by_block;
   for (const Place& place : places_) by_block[place.after] = place;
   places_.clear();
-  for (BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function_)) {
+  for (BasicBlock* block : InOrder(function_)) {
     const auto found = by_block.find(block);
     if (found == by_block.end()) continue;
     places_.push_back(found->second);

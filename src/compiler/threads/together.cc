@@ -1,13 +1,17 @@
 #include "compiler/threads/together.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/CFG.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
 
 #include "compiler/threads/cuts.h"
 #include "compiler/widen/analysis/intrinsics.h"
+#include "compiler/widen/divergence/spin_loops.h"
 
 namespace tutti::compiler {
 namespace {
@@ -68,6 +72,31 @@ unsigned Pass(BasicBlock& block, unsigned seen, llvm::SmallVectorImpl<Instructio
   return seen;
 }
 
+bool IsActiveMask(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  return call != nullptr && ClassifyCall(*call).kind == Intrinsic::kActivemask;
+}
+
+// Lanes that come by none of a loop's stops in a round, or by fewer, would run rounds ahead of the others: their places
+// lie further in front then. So all keep together at the end of each round. Lanes that wait yield there.
+void KeepRoundsTogether(llvm::Function& kernel, llvm::SmallVectorImpl<Instruction*>& found) {
+  const llvm::DominatorTree dominators(kernel);
+  const llvm::LoopInfo loops(dominators);
+  llvm::DenseSet<const BasicBlock*> stops;
+  for (const Instruction* instruction : found) stops.insert(instruction->getParent());
+  for (const BasicBlock& block : kernel) {
+    if (llvm::any_of(block, IsActiveMask)) stops.insert(&block);
+  }
+  for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    BasicBlock* const latch = loop->getLoopLatch();
+    if (latch == nullptr || IsSpinLoop(loops, *loop)) continue;
+    const bool parts = llvm::any_of(loop->blocks(), [&](const BasicBlock* block) {
+      return stops.contains(block) && (loops.getLoopFor(block) != loop || !dominators.dominates(block, latch));
+    });
+    if (parts) found.push_back(latch->getTerminator());
+  }
+}
+
 }  // namespace
 
 llvm::SmallVector<Instruction*, 16> FindTogether(llvm::Function& kernel) {
@@ -87,6 +116,7 @@ llvm::SmallVector<Instruction*, 16> FindTogether(llvm::Function& kernel) {
   }
   llvm::SmallVector<Instruction*, 16> found;
   for (BasicBlock* block : order) Pass(*block, into[block], &found);
+  KeepRoundsTogether(kernel, found);
   return found;
 }
 
