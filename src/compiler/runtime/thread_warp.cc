@@ -1,9 +1,9 @@
 // Runs a warp whose code is that of one thread. Which threads go on when all have stopped:
 //
 //   1. operations of which all members are there, or have ended, are done, and these lanes go on
-//   2. else, of the lanes that only keep together or ask who is there, those at the place that comes first in the program
-//      (threads/program_order.h): lanes in a loop go on before those that have left it, so they meet again behind it, as
-//      in lockstep
+//   2. else, of the lanes that only keep together or ask who is there, those at the place that comes first in the
+//      program (threads/program_order.h): lanes in a loop go on before those that have left it, so they meet again
+//      behind it, as in lockstep
 //   3. else barriers, and lanes that yield: other warps run
 //
 // So a lane waits for lanes of its warp only where it must, and programs that count on lockstep without saying so have

@@ -336,5 +336,18 @@ TEST(Quick, LanesThatWaitForALockSleepOrNot) {
   EXPECT_EQ(ran.out[0], 0u);
 }
 
+// The edges of one switch to one block.
+TEST(Quick, AVariableComesByTwoEdgesOfOneBranch) {
+  const Ran ran = RunQuick(Kernel(".local .align 8 .b8 a[64]; .local .align 8 .b8 b[64];\n"
+                                  "and.b32 %r2, %r1, 3; mov.u64 %d3, a; mov.u64 %d4, b;\n"
+                                  "ways: .branchtargets both, other, both, other;\nbrx.idx %r2, ways;\n"
+                                  "other: mov.u64 %d3, %d4; st.global.u32 [%d2], %r1;\n"
+                                  "both: mul.wide.u32 %d5, %r2, 4; add.u64 %d5, %d3, %d5; st.local.u32 [%d5], %r1;\n"
+                                  "bar.sync 0; ld.local.u32 %r4, [%d5]; st.global.u32 [%d2], %r4;\n"),
+                           64);
+  ASSERT_EQ(ran.error, "");
+  for (uint32_t thread = 0; thread < 64; ++thread) EXPECT_EQ(ran.out[thread], thread) << thread;
+}
+
 }  // namespace
 }  // namespace tutti::compiler

@@ -156,18 +156,15 @@ void Cuts::UseResult(llvm::CallInst& call) {
   };
   if (auto* pair = llvm::dyn_cast<llvm::StructType>(call.getType())) {
     Value* fields[] = {field(0, pair->getElementType(0)), field(1, pair->getElementType(1))};
-    Value* whole = nullptr;
     for (llvm::User* user : llvm::make_early_inc_range(call.users())) {
       if (auto* part = llvm::dyn_cast<llvm::ExtractValueInst>(user)) {
         part->replaceAllUsesWith(fields[part->getIndices().front()]);
         part->eraseFromParent();
-        continue;
       }
-      if (whole == nullptr) {
-        whole = builder.CreateInsertValue(llvm::PoisonValue::get(pair), fields[0], 0);
-        whole = builder.CreateInsertValue(whole, fields[1], 1);
-      }
-      user->replaceUsesOfWith(&call, whole);
+    }
+    if (!call.use_empty()) {
+      Value* whole = builder.CreateInsertValue(llvm::PoisonValue::get(pair), fields[0], 0);
+      call.replaceAllUsesWith(builder.CreateInsertValue(whole, fields[1], 1));
     }
   } else if (!call.use_empty()) {
     call.replaceAllUsesWith(field(0, call.getType()));
@@ -253,11 +250,17 @@ void Cuts::PlaceVariables() {
     if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) variables.push_back(variable);
   }
   for (llvm::AllocaInst* variable : variables) {
+    llvm::DenseMap<const BasicBlock*, Value*> at_end;  // what phis take: one value, by however many edges of a switch
     for (llvm::Use& use : llvm::make_early_inc_range(variable->uses())) {
       auto* user = llvm::cast<Instruction>(use.getUser());
       auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
-      builder.SetInsertPoint(phi != nullptr ? phi->getIncomingBlock(use)->getTerminator() : user);
-      use.set(builder.CreateIntToPtr(emitter_.LocalAddress(*variable), builder.getPtrTy()));
+      Value* own = nullptr;
+      Value*& address = phi != nullptr ? at_end[phi->getIncomingBlock(use)] : own;
+      if (address == nullptr) {
+        builder.SetInsertPoint(phi != nullptr ? phi->getIncomingBlock(use)->getTerminator() : user);
+        address = builder.CreateIntToPtr(emitter_.LocalAddress(*variable), builder.getPtrTy());
+      }
+      use.set(address);
     }
     variable->eraseFromParent();
   }

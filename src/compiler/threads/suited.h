@@ -30,7 +30,7 @@ struct LoopAnalyses {
   llvm::ScalarEvolution& evolution;
 };
 std::string ObstacleInLoops(const llvm::Function& kernel, const LoopAnalyses& analyses);
-// Has a loop that is entered at several places: none of `loops`, so nothing is known about it, and nothing in it yields.
+// Has a loop that is entered at several places: none of `loops`, so nothing is known of it, and nothing in it yields.
 bool HasLoopOfSeveralEntries(const llvm::Function& kernel, const llvm::LoopInfo& loops);
 
 }  // namespace tutti::compiler
