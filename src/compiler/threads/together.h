@@ -3,9 +3,9 @@
 // Programs written for warps in lockstep exchange values through shared memory without a barrier: a lane reads what
 // another one stored an instruction earlier. Where lanes run one after the other, the first would read too early. So
 // between a load of shared memory and a store behind it, a store and a load, or one of these and an atomic operation,
-// all lanes that come there go on together (Stop::kTogether), and so they do at the end of each round of a loop in which
-// some may come by fewer of these places than others. Volatile accesses count as shared memory, wherever they are. And
-// the lanes of a warp print one text after the other, each all of it, as they do on a GPU.
+// all lanes that come there go on together (Stop::kTogether), and so they do at the end of each round of a loop in
+// which some may come by fewer of these places than others. Volatile accesses count as shared memory, wherever they
+// are. And the lanes of a warp print one text after the other, each all of it, as they do on a GPU.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
