@@ -95,7 +95,7 @@ Cuts::Request Cuts::RequestOf(const llvm::CallInst& call) const {
     case Intrinsic::kActivemask: return {.stop = Stop::kActiveMask, .arguments = {}};
     case Intrinsic::kBarrier: {
       const auto* wait = llvm::dyn_cast<llvm::ConstantInt>(argument(2));
-      const auto mode = wait != nullptr && wait->isOne() ? WaitModeOf(call) : guest::BarrierMode::kArrive;
+      const auto mode = wait != nullptr && wait->isOne() ? wait_modes_.lookup(&call) : guest::BarrierMode::kArrive;
       return {.stop = Stop::kBarrier,
               .detail = static_cast<uint32_t>(mode),
               .members = argument(0),
@@ -117,6 +117,10 @@ void Cuts::Cut(llvm::ArrayRef<Instruction*> together) {
   llvm::SmallVector<llvm::CallInst*, 64> calls;
   for (Instruction& instruction : llvm::instructions(function_)) {
     if (IsStop(instruction)) calls.push_back(llvm::cast<llvm::CallInst>(&instruction));
+  }
+  // From the whole program, before anything of it is gone.
+  for (const llvm::CallInst* call : calls) {
+    if (ClassifyCall(*call).kind == Intrinsic::kBarrier) wait_modes_[call] = WaitModeOf(*call);
   }
   for (Instruction* instruction : together) CutBefore(*instruction, {.stop = Stop::kTogether, .arguments = {}});
   for (llvm::CallInst* call : calls) {

@@ -8,6 +8,7 @@
 // What is live across a stop is kept in the thread's frame, behind its state; all else stays in registers.
 #pragma once
 
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
@@ -55,6 +56,7 @@ class Cuts {
 
   ThreadEmitter& emitter_;
   llvm::Function& function_;
+  llvm::DenseMap<const llvm::CallInst*, guest::BarrierMode> wait_modes_;
   llvm::SmallVector<Place, 64> places_;  // from Number on in the order of the program
   uint64_t state_bytes_ = sizeof(guest_runtime::ThreadState);
 };
