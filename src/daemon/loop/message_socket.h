@@ -33,7 +33,7 @@ class MessageSocket {
   MessageSocket(const MessageSocket&) = delete;
   MessageSocket& operator=(const MessageSocket&) = delete;
 
-  // Before Start(): what the peer has sent by now, if anything; `closed` if Start() would call its `closed`. Most peers
+  // Before Start(), or once the peer has ended: what it has sent by now, if anything; `closed` if Start() would call its `closed`. Most peers
   // send as soon as they have connected, so the loop need not poll their sockets.
   std::optional<ipc::Envelope> First();
 

@@ -318,8 +318,21 @@ void ServerHandle::GiveUpRequests() {
   }
 }
 
+// Its end may be seen before what it has said last: why it cannot serve.
+void ServerHandle::HearWhyItEnded() {
+  if (state_ != ServerState::kInitializing || !failure_.empty() || !understands_) return;
+  const auto last = channel_.First();
+  if (!last || last->closed || last->head.kind != wire::MessageKind::kServerReady) return;
+  ByteReader in(last->body);
+  const auto ready = wire::GetServerReady(in);
+  if (!ready || ready->error.empty()) return;
+  failure_ = ready->error;
+  reported_();
+}
+
 void ServerHandle::Exited() {
   loop_.Unwatch(process_watch_);
+  HearWhyItEnded();
   const int status = ExitStatus();
   GiveUpRequests();
   const auto exited = exited_;

@@ -115,6 +115,7 @@ class ServerHandle {
   void Answer(uint32_t serial, Result<wire::ServerReply> body);
   void Received(ipc::Envelope message);
   void ReceivedReady(const wire::ServerReady& ready);
+  void HearWhyItEnded();
   void Exited();
   void ChannelEnded();
   void Break(const std::string& why);
