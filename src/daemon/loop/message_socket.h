@@ -33,8 +33,8 @@ class MessageSocket {
   MessageSocket(const MessageSocket&) = delete;
   MessageSocket& operator=(const MessageSocket&) = delete;
 
-  // Before Start(), or once the peer has ended: what it has sent by now, if anything; `closed` if Start() would call its
-  // `closed`. Most peers send as soon as they have connected, so the loop need not poll their sockets.
+  // Before Start(), or once the peer has ended: what it has sent by now, if anything; `closed` if Start() would call
+  // its `closed`. Most peers send as soon as they have connected, so the loop need not poll their sockets.
   std::optional<ipc::Envelope> First();
 
   // `message` gets every packet; `closed` is called once, when the peer is gone or violates the transport. Either may
