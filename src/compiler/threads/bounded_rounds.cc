@@ -8,7 +8,6 @@
 #include <llvm/Support/KnownBits.h>
 
 #include <algorithm>
-#include <optional>
 
 namespace tutti::compiler {
 namespace {

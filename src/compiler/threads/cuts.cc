@@ -63,10 +63,8 @@ struct Cuts::Request {
   llvm::SmallVector<Value*, 3> arguments;
 };
 
-bool IsStop(const Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  if (call == nullptr) return false;
-  switch (ClassifyCall(*call).kind) {
+bool IsStop(Intrinsic kind) {
+  switch (kind) {
     case Intrinsic::kActivemask:
     case Intrinsic::kShfl:
     case Intrinsic::kBallot:
@@ -80,6 +78,11 @@ bool IsStop(const Instruction& instruction) {
     case Intrinsic::kYield: return true;
     default: return false;
   }
+}
+
+bool IsStop(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  return call != nullptr && IsStop(ClassifyCall(*call).kind);
 }
 
 Cuts::Request Cuts::RequestOf(const llvm::CallInst& call) const {

@@ -15,13 +15,15 @@
 
 #include <cstdint>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/runtime/thread_state.h"
 
 namespace tutti::compiler {
 
 class ThreadEmitter;
 
-// A call at which a thread stops: other lanes or warps have a part in it.
+// At a call of these a thread stops: other lanes or warps have a part in it.
+bool IsStop(Intrinsic kind);
 bool IsStop(const llvm::Instruction& instruction);
 
 class Cuts {

@@ -14,6 +14,7 @@
 #include <llvm/IR/Module.h>
 
 #include "compiler/threads/bounded_rounds.h"
+#include "compiler/threads/cuts.h"
 #include "compiler/widen/analysis/intrinsics.h"
 #include "compiler/widen/divergence/spin_loops.h"
 
@@ -34,17 +35,6 @@ bool IsDone(Intrinsic kind) {
     case Intrinsic::kStack:
     case Intrinsic::kClock:
     case Intrinsic::kGlobaltimer:
-    case Intrinsic::kActivemask:
-    case Intrinsic::kShfl:
-    case Intrinsic::kBallot:
-    case Intrinsic::kMatchAny:
-    case Intrinsic::kMatchAll:
-    case Intrinsic::kRedux:
-    case Intrinsic::kElect:
-    case Intrinsic::kWarpBarrier:
-    case Intrinsic::kBarrier:
-    case Intrinsic::kBarrierReduce:
-    case Intrinsic::kYield:
     case Intrinsic::kFence:
     case Intrinsic::kExit:
     case Intrinsic::kTrap:
@@ -54,7 +44,7 @@ bool IsDone(Intrinsic kind) {
     case Intrinsic::kFree:
     case Intrinsic::kSetCondition:
     case Intrinsic::kDeviceRuntime: return true;
-    default: return false;
+    default: return IsStop(kind);
   }
 }
 

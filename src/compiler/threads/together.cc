@@ -44,9 +44,9 @@ unsigned SeenOf(const Instruction& instruction) {
   return space == kGeneric && !llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)) ? what : 0;
 }
 
-bool IsPrint(const Instruction& instruction) {
+bool IsCallOf(const Instruction& instruction, Intrinsic kind) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  return call != nullptr && ClassifyCall(*call).kind == Intrinsic::kPrint;
+  return call != nullptr && ClassifyCall(*call).kind == kind;
 }
 
 // Adds the instructions in front of which to stop, if lanes may have done `seen` since the last stop; returns what they
@@ -57,7 +57,7 @@ unsigned Pass(BasicBlock& block, unsigned seen, llvm::SmallVectorImpl<Instructio
       seen = 0;
       continue;
     }
-    if (IsPrint(instruction)) {
+    if (IsCallOf(instruction, Intrinsic::kPrint)) {
       if (found != nullptr) found->push_back(&instruction);
       seen = 0;
       continue;
@@ -72,11 +72,6 @@ unsigned Pass(BasicBlock& block, unsigned seen, llvm::SmallVectorImpl<Instructio
   return seen;
 }
 
-bool IsActiveMask(const Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  return call != nullptr && ClassifyCall(*call).kind == Intrinsic::kActivemask;
-}
-
 // Lanes that come by none of a loop's stops in a round, or by fewer, would run rounds ahead of the others: their places
 // lie further in front then. So all keep together at the end of each round. Lanes that wait yield there.
 void KeepRoundsTogether(llvm::Function& kernel, llvm::SmallVectorImpl<Instruction*>& found) {
@@ -85,7 +80,8 @@ void KeepRoundsTogether(llvm::Function& kernel, llvm::SmallVectorImpl<Instructio
   llvm::DenseSet<const BasicBlock*> stops;
   for (const Instruction* instruction : found) stops.insert(instruction->getParent());
   for (const BasicBlock& block : kernel) {
-    if (llvm::any_of(block, IsActiveMask)) stops.insert(&block);
+    const auto asks = [](const Instruction& each) { return IsCallOf(each, Intrinsic::kActivemask); };
+    if (llvm::any_of(block, asks)) stops.insert(&block);
   }
   for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
     BasicBlock* const latch = loop->getLoopLatch();
