@@ -4,6 +4,9 @@
 // reservation together or not at all, under one lock: nothing ever exceeds a limit, and nothing is refused because of a
 // concurrent reservation that fails itself.
 //
+// What clients have that have ended counts as free: it is released as soon as they are torn down, and who needs it
+// before waits (server/departures.h).
+//
 // The device may have other servers, with accounts of their own: what all of them have together never exceeds it. One
 // that is refused because another asks at the same moment tries again.
 #pragma once
@@ -59,15 +62,34 @@ class MemoryAccount {
   void Join(MemoryPeers* peers) {
     std::lock_guard lock(mutex_);
     peers_ = peers;
-    if (peers_ != nullptr) peers_->Exchange(used_bytes_);
+    if (peers_ == nullptr) return;
+    peers_->Exchange(used_bytes_);
+    peers_->SayLeaving(leaving_bytes_);
+  }
+
+  // So much of what this process's clients have is theirs who have ended.
+  void SetLeaving(uint64_t bytes) {
+    std::lock_guard lock(mutex_);
+    leaving_bytes_ = bytes;
+    if (peers_ != nullptr) peers_->SayLeaving(bytes);
   }
 
   // Of this process's clients, and of all of the device.
   uint64_t used_bytes() const { return used_bytes_; }
   uint64_t device_bytes() const {
     std::lock_guard lock(mutex_);
-    const uint64_t others = peers_ == nullptr ? 0 : peers_->bytes();
-    return std::min(total_bytes_, used_bytes_ + others);
+    const uint64_t own = used_bytes_ - std::min<uint64_t>(used_bytes_, leaving_bytes_);
+    if (peers_ == nullptr) return std::min(total_bytes_, own);
+    const uint64_t others = peers_->bytes(), leaving = peers_->leaving_bytes();
+    return std::min(total_bytes_, own + others - std::min(others, leaving));
+  }
+  // What the device's other servers have, and what of it their ended clients.
+  struct Others {
+    uint64_t bytes = 0, leaving_bytes = 0;
+  };
+  Others others() const {
+    std::lock_guard lock(mutex_);
+    return peers_ == nullptr ? Others{} : Others{peers_->bytes(), peers_->leaving_bytes()};
   }
   uint64_t total_bytes() const { return total_bytes_; }
 
@@ -101,6 +123,7 @@ class MemoryAccount {
   mutable std::mutex mutex_;
   MemoryPeers* peers_ = nullptr;
   std::atomic<uint64_t> used_bytes_{0};  // written under the lock
+  uint64_t leaving_bytes_ = 0;
 };
 
 }  // namespace tutti::device

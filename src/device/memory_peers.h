@@ -14,6 +14,10 @@ class MemoryPeers {
   virtual uint64_t Exchange(uint64_t bytes) = 0;
   // What they have.
   virtual uint64_t bytes() const = 0;
+  // Tells the others how much of what this process has is about to be released, since its clients have ended.
+  virtual void SayLeaving(uint64_t bytes) = 0;
+  // So much of what they have. What each says is at most what it has.
+  virtual uint64_t leaving_bytes() const = 0;
   // A short time, of random length: of several that were in each other's way, one comes first.
   virtual void Pause() = 0;
 };

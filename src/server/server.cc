@@ -36,13 +36,32 @@ uint64_t Key(KeyKind kind, uint64_t number) { return number << 2 | static_cast<u
 constexpr uint32_t kSocketEvents = EPOLLIN | EPOLLRDHUP;
 
 constexpr uint32_t kLoaders = 4;
-constexpr long kMemoryDelayNs = 1'000'000;
+constexpr uint64_t kMemoryDelayNs = 1'000'000;
 constexpr uint32_t kReapers = 2;
+// What is posted may run in a round of the loop whose events were taken before; the next round's have all that there
+// was by then, in any order; and the one after that is behind them.
+constexpr int kRoundsBehind = 2;
 
 // Who shares no memory shares nothing else (memory_sharing).
 std::string SharersOf(const wire::Attach& attach) {
   if (attach.sharing == wire::MemorySharing::kOff) return "";
   return fmt::format("{} {}", attach.uid, attach.party);
+}
+
+Result<os::Fd> CreateTimer() {
+  os::Fd timer(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (!timer) return FailErrno("timerfd_create");
+  return timer;
+}
+
+void SetTimer(const os::Fd& timer, uint64_t in_ns) {
+  const itimerspec once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = static_cast<long>(in_ns)}};
+  timerfd_settime(timer.get(), 0, &once, nullptr);
+}
+
+bool HasExpired(const os::Fd& timer) {
+  uint64_t expirations;
+  return read(timer.get(), &expirations, sizeof expirations) == sizeof expirations;
 }
 
 // Returns the memory of ended clients to the system. It takes a moment, so it is batched when many end at once.
@@ -73,9 +92,10 @@ Result<std::unique_ptr<Server>> Server::Create(std::unique_ptr<device::Backend> 
   std::unique_ptr<Server> server(new Server(std::move(backend), shared, max_clients, control::FilesForSharing(files),
                                             std::move(epoll), std::move(mailbox), std::move(watch)));
   TUTTI_TRY(server->Watch(server->mailbox_->fd(), [self = server.get()] { self->mailbox_->RunAll(); }));
-  server->memory_timer_ = os::Fd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-  if (!server->memory_timer_) return FailErrno("timerfd_create");
+  TUTTI_ASSIGN(server->memory_timer_, CreateTimer());
   TUTTI_TRY(server->Watch(server->memory_timer_.get(), [self = server.get()] { self->SpreadMemoryUse(); }));
+  TUTTI_ASSIGN(server->departures_timer_, CreateTimer());
+  TUTTI_TRY(server->Watch(server->departures_timer_.get(), [self = server.get()] { self->LookAgainAtDepartures(); }));
   server->backend_->SetIdleWork(server->watch_->idle_work());
   return server;
 }
@@ -89,6 +109,7 @@ Server::Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max
       watch_(std::move(watch)),
       backend_(std::move(backend)),
       peers_(*backend_),
+      departures_(*backend_),
       exports_([this](int fd, std::function<void()> gone) { return Watch(fd, std::move(gone), 0); },
                [this](int fd) { Unwatch(fd); }, descriptors),
       loaders_("loader", kLoaders),
@@ -169,9 +190,9 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
             });
           },
       .memory_changed = [this](uint32_t) { MemoryChanged(); },
-      .evict =
-          [this](uint32_t id, uint32_t device, uint64_t bytes, std::function<void(bool)> done) {
-            Post([this, id, device, bytes, done = std::move(done)] { Evict(id, device, bytes, done); });
+      .make_room =
+          [this](uint32_t id, const RoomRequest& request, std::function<void(bool)> done) {
+            PostBehind([this, id, request, done = std::move(done)] { MakeRoom(id, request, done); }, kRoundsBehind);
           },
   };
   const uint32_t id = next_id_++;
@@ -262,7 +283,7 @@ void Server::Listen(uint32_t id, bool listen) {
     DropBroken(id, added.error().text);
 }
 
-void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
+void Server::Drop(uint32_t id, int32_t status, std::function<void()> gone) {
   const auto it = sessions_.find(id);
   if (it == sessions_.end()) return;
   std::shared_ptr<Session> session = std::move(it->second);
@@ -271,15 +292,23 @@ void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
   if (session->pidfd() >= 0) epoll_.Remove(session->pidfd());
   session->End(status);
   exports_.Forget(id);
+  departures_.Forget(id);
+  std::vector<uint64_t> bytes(backend_->devices().size());
+  for (uint32_t device = 0; device < bytes.size(); ++device) bytes[device] = session->memory_bytes(device);
+  departures_.Begin(id, std::move(bytes));
+  // Called by whichever thread has it last, which may outlive this.
+  session->SetGone([this, id, mailbox = std::weak_ptr(mailbox_), gone = std::move(gone)] {
+    if (const auto open = mailbox.lock()) open->Post([this, id] { departures_.Gone(id, NowNs()); });
+    if (gone) gone();
+  });
   LetGo(session->info().party, session->connection());
   log_.Info(session->info().payer(), "Client {} disconnected", session->info().pid);
   // Only as a task of the reaper: the reference it drops may be the last one. To the pool each session is a client of
   // its own.
-  auto task = [last = std::move(session), gone = std::move(gone)]() mutable {
+  auto task = [last = std::move(session)]() mutable {
     last->Abandon();
     last.reset();
     GiveBackFreedMemory();
-    if (gone) gone(true);
   };
   (void)reaper_.Add(id, std::move(task));
 }
@@ -287,7 +316,7 @@ void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
 Status Server::Terminate(uint32_t client, int32_t status, std::function<void()> ended) {
   TUTTI_ASSIGN(Session* const session, Find(client));
   session->LogRunning();
-  Drop(client, status, [this, ended = std::move(ended)](bool) { Post(ended); });
+  Drop(client, status, [this, ended = std::move(ended)] { Post(ended); });
   return {};
 }
 
@@ -303,68 +332,6 @@ Result<Session*> Server::Find(uint32_t client) {
   const auto it = sessions_.find(client);
   if (it == sessions_.end()) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("there is no client {}", client));
   return it->second.get();
-}
-
-Status Server::ChangeLimits(uint32_t client, const std::function<void(device::Limits&)>& change) {
-  TUTTI_ASSIGN(Session* const session, Find(client));
-  device::Limits limits = session->limits();
-  change(limits);
-  session->SetLimits(limits);
-  return {};
-}
-
-Status Server::SetPercentage(uint32_t client, double percentage) {
-  if (!(percentage > 0 && percentage <= 100))
-    return Fail(cuda::CUDA_ERROR_INVALID_VALUE,
-                fmt::format("{} is not a percentage: give a number above 0, at most 100", percentage));
-  return ChangeLimits(client, [=](device::Limits& limits) { limits.active_thread_percentage = percentage; });
-}
-
-Status Server::SetMemoryLimit(uint32_t client, uint32_t device, uint64_t bytes) {
-  const size_t devices = backend_->devices().size();
-  if (device >= devices) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("there is no device {}", device));
-  return ChangeLimits(client, [=](device::Limits& limits) {
-    limits.memory_bytes.resize(devices, ~0ull);
-    limits.memory_bytes[device] = bytes;
-  });
-}
-
-Status Server::SetPriority(uint32_t client, int32_t priority) {
-  if (priority != 0 && priority != 1)
-    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} is not a client priority: give 0 or 1", priority));
-  TUTTI_ASSIGN(Session* const session, Find(client));
-  session->KeepPriority();
-  return ChangeLimits(client, [=](device::Limits& limits) { limits.priority = priority; });
-}
-
-Status Server::SetDefaultPriority(std::string_view name_space, int32_t priority) {
-  if (priority != 0 && priority != 1)
-    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} is not a client priority: give 0 or 1", priority));
-  for (const auto& [id, session] : sessions_) {
-    const ClientInfo& info = session->info();
-    if (info.own_priority || (!name_space.empty() && info.name_space != name_space)) continue;
-    device::Limits limits = session->limits();
-    limits.priority = priority;
-    session->SetLimits(limits);
-  }
-  return {};
-}
-
-void Server::SayWhichLimitsHold() const {
-  for (const wire::DeviceInfo& device : backend_->devices()) {
-    const auto missing = wire::MissingLimits(device.traits);
-    if (!missing.empty()) log::Warning("{}: limits of {} do not hold yet", device.name, fmt::join(missing, ", "));
-  }
-}
-
-Status Server::SetKernelTime(uint32_t client, uint64_t ns) {
-  return ChangeLimits(client, [=](device::Limits& limits) { limits.kernel_ns = ns; });
-}
-
-Status Server::SetMemoryGroup(const wire::MemoryGroupLimit& limit) {
-  if (groups_.Change(limit)) return {};
-  return Fail(cuda::CUDA_ERROR_INVALID_VALUE,
-              fmt::format("no client belongs to \"{}\" on device {}", limit.name, limit.device));
 }
 
 // The client that holds most in the group that has borrowed most; never the asker or a member of its groups.
@@ -384,18 +351,48 @@ Session* Server::FindVictim(const Session& asker, uint32_t device) {
   return victim;
 }
 
-void Server::Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::function<void(bool)> done) {
+void Server::PostBehind(std::function<void()> work, int rounds) {
+  if (rounds == 0) return Post(std::move(work));
+  Post([this, work = std::move(work), rounds] { PostBehind(work, rounds - 1); });
+}
+
+// Behind the events of ends that came before the request: whoever has waited for another program's end finds it among
+// those that leave.
+void Server::MakeRoom(uint32_t asker, const RoomRequest& request, std::function<void(bool)> done) {
   const auto it = sessions_.find(asker);
-  Session* const victim = it != sessions_.end() ? FindVictim(*it->second, device) : nullptr;
-  if (victim == nullptr) {
-    done(false);
+  if (it == sessions_.end()) return done(false);
+  const Session& session = *it->second;
+  const uint32_t device = request.device;
+  if (request.on_device) {
+    const std::vector<uint64_t>& limits = session.limits().memory_bytes;
+    const uint64_t limit = std::min(device < limits.size() ? limits[device] : device::kNoMemoryLimit,
+                                    backend_->memory(device).total_bytes());
+    const uint64_t has = session.memory_bytes(device);
+    if (has > limit || request.bytes > limit - has) return done(false);
+  }
+  Session* const victim =
+      MayEvict(session.limits().memory_groups, device, request.bytes) ? FindVictim(session, device) : nullptr;
+  if (victim != nullptr) {
+    log_.Warning(session.info().payer(),
+                 "Device {}: client {} needs {} bytes within its soft limit: client {}, which holds {} and whose group "
+                 "is over its own, is terminated",
+                 device, session.info().pid, request.bytes, victim->info().pid, victim->memory_bytes(device));
+    Drop(victim->info().id, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED, [done = std::move(done)] { done(true); });
     return;
   }
-  log_.Warning(it->second->info().payer(),
-               "Device {}: client {} needs {} bytes within its soft limit: client {}, which holds {} and whose group "
-               "is over its own, is terminated",
-               device, it->second->info().pid, bytes, victim->info().pid, victim->memory_bytes(device));
-  Drop(victim->info().id, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED, std::move(done));
+  departures_.Await({.client = asker,
+                     .device = device,
+                     .on_device = request.on_device,
+                     .first_ns = request.first_ns,
+                     .tried_ns = request.tried_ns},
+                    NowNs(), std::move(done));
+  if (departures_.has_waiters()) SetTimer(departures_timer_, Departures::kTickNs);
+}
+
+void Server::LookAgainAtDepartures() {
+  if (!HasExpired(departures_timer_)) return;
+  departures_.Tick(NowNs());
+  if (departures_.has_waiters()) SetTimer(departures_timer_, Departures::kTickNs);
 }
 
 std::string Server::RunningKernels() {
@@ -415,13 +412,11 @@ std::vector<wire::ClientStatus> Server::Clients() {
 
 void Server::MemoryChanged() {
   if (memory_dirty_.exchange(true, std::memory_order_acq_rel)) return;
-  const itimerspec soon{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = kMemoryDelayNs}};
-  timerfd_settime(memory_timer_.get(), 0, &soon, nullptr);
+  SetTimer(memory_timer_, kMemoryDelayNs);
 }
 
 void Server::SpreadMemoryUse() {
-  uint64_t expirations;
-  if (read(memory_timer_.get(), &expirations, sizeof expirations) != sizeof expirations) return;
+  if (!HasExpired(memory_timer_)) return;
   memory_dirty_.store(false, std::memory_order_release);
   for (uint32_t device = 0; device < backend_->devices().size(); ++device) {
     const uint64_t used_bytes = backend_->memory(device).device_bytes();

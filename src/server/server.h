@@ -17,6 +17,7 @@
 #include "device/device.h"
 #include "os/close_aside.h"
 #include "os/epoll.h"
+#include "server/departures.h"
 #include "server/descriptor_takers.h"
 #include "server/fault_log.h"
 #include "server/mailbox.h"
@@ -97,13 +98,16 @@ class Server {
   size_t PlacesTaken() const;
   Status CheckQuota(const std::string& party) const;
   void OnEvent(uint64_t key);
-  // Removes the session and hands it to the reaper. The client sees `status`; 0: it is gone. A reaper thread calls
-  // `gone` when all of the session's resources are free.
-  void Drop(uint32_t id, int32_t status, std::function<void(bool)> gone = nullptr);
+  // Removes the session and hands it to the reaper. The client sees `status`; 0: it is gone. `gone` is called, by any
+  // thread, when all of the session's resources are free.
+  void Drop(uint32_t id, int32_t status, std::function<void()> gone = nullptr);
   // Drops a client that has broken the protocol, or, with an empty `why`, has closed its connection.
   void DropBroken(uint32_t id, const std::string& why);
-  void Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::function<void(bool)> done);
+  void MakeRoom(uint32_t asker, const RoomRequest& request, std::function<void(bool)> done);
   Session* FindVictim(const Session& asker, uint32_t device);
+  void LookAgainAtDepartures();
+  // As Post, so many rounds of the event loop later. Thread-safe.
+  void PostBehind(std::function<void()> work, int rounds);
   Status ChangeLimits(uint32_t client, const std::function<void(device::Limits&)>& change);
   void MemoryChanged();
   void SpreadMemoryUse();
@@ -117,6 +121,7 @@ class Server {
   uint32_t next_id_ = 0;
   std::atomic<bool> memory_dirty_{false};
   os::Fd memory_timer_;  // set when memory use has changed
+  os::Fd departures_timer_;  // set while somebody waits for departures
   std::map<int, std::function<void()>> watched_fds_;
   os::Epoll epoll_;
   std::shared_ptr<Mailbox> mailbox_;
@@ -125,6 +130,7 @@ class Server {
   LogBudget log_;  // for lines that clients cause, or their users through the daemon
   std::unique_ptr<device::Backend> backend_;
   ServerPeers peers_;
+  Departures departures_;
   MemoryGroupTable groups_;
   ExportTable exports_;
   DescriptorTakers takers_;

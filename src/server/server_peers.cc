@@ -47,7 +47,8 @@ Result<os::Mapping> MapPage(int file, bool writable) {
 
 }  // namespace
 
-ServerPeers::ServerPeers(device::Backend& backend) : backend_(backend), used_bytes_(backend.devices().size()) {
+ServerPeers::ServerPeers(device::Backend& backend)
+    : backend_(backend), used_bytes_(backend.devices().size()), leaving_bytes_(used_bytes_.size()) {
   for (uint32_t device = 0; device < used_bytes_.size(); ++device) {
     devices_.push_back(std::make_unique<OfDevice>(this, device));
     backend_.memory(device).Join(devices_.back().get());
@@ -70,6 +71,7 @@ Status ServerPeers::WriteTo(int page) {
   for (uint32_t device = 0; device < own->device_count; ++device) {
     std::ranges::copy(devices[device].uuid, own->devices[device].uuid);
     own->devices[device].used_bytes.store(used_bytes_[device], std::memory_order_relaxed);
+    own->devices[device].leaving_bytes.store(leaving_bytes_[device], std::memory_order_relaxed);
   }
   own->written.store(1, std::memory_order_seq_cst);
   if (own_.size() == kMostOwn) own_.erase(own_.begin());
@@ -194,22 +196,32 @@ uint64_t ServerPeers::Exchange(uint32_t device, uint64_t bytes) {
   if (device < wire::kMaxDevices) {
     for (const os::Mapping& own : own_) PageOf(own)->devices[device].used_bytes.store(bytes, std::memory_order_seq_cst);
   }
-  return Sum(device);
+  return Sum(device).used;
 }
 
-uint64_t ServerPeers::OthersHave(uint32_t device) const {
+void ServerPeers::SayLeaving(uint32_t device, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  leaving_bytes_[device] = bytes;
+  if (device >= wire::kMaxDevices) return;
+  for (const os::Mapping& own : own_)
+    PageOf(own)->devices[device].leaving_bytes.store(bytes, std::memory_order_relaxed);
+}
+
+ServerPeers::Bytes ServerPeers::OthersHave(uint32_t device) const {
   std::lock_guard lock(mutex_);
   return Sum(device);
 }
 
 // What one says beyond what the device has is not believed.
-uint64_t ServerPeers::Sum(uint32_t device) const {
+ServerPeers::Bytes ServerPeers::Sum(uint32_t device) const {
   const uint64_t most = backend_.devices()[device].total_bytes;
-  uint64_t sum = 0;
+  Bytes sum;
   for (const auto& [server, other] : others_) {
     if (!other.places[device]) continue;
-    const uint64_t says = other.page()->devices[*other.places[device]].used_bytes.load(std::memory_order_seq_cst);
-    sum += std::min(says, most - std::min(most, sum));
+    const auto& place = other.page()->devices[*other.places[device]];
+    const uint64_t used = std::min(place.used_bytes.load(std::memory_order_seq_cst), most - std::min(most, sum.used));
+    sum.used += used;
+    sum.leaving += std::min(used, place.leaving_bytes.load(std::memory_order_relaxed));
   }
   return sum;
 }

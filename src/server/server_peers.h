@@ -44,7 +44,9 @@ class ServerPeers {
    public:
     OfDevice(ServerPeers* peers, uint32_t device) : peers_(peers), device_(device) {}
     uint64_t Exchange(uint64_t bytes) override { return peers_->Exchange(device_, bytes); }
-    uint64_t bytes() const override { return peers_->OthersHave(device_); }
+    uint64_t bytes() const override { return peers_->OthersHave(device_).used; }
+    void SayLeaving(uint64_t bytes) override { peers_->SayLeaving(device_, bytes); }
+    uint64_t leaving_bytes() const override { return peers_->OthersHave(device_).leaving; }
     void Pause() override;
     void Say(std::span<const device::TimeDemand> demands, uint64_t until_ns) override {
       peers_->Say(device_, demands, until_ns);
@@ -68,9 +70,13 @@ class ServerPeers {
 
     const wire::ServerPage* page() const { return reinterpret_cast<const wire::ServerPage*>(mapping.data()); }
   };
+  struct Bytes {
+    uint64_t used = 0, leaving = 0;
+  };
   uint64_t Exchange(uint32_t device, uint64_t bytes);
-  uint64_t OthersHave(uint32_t device) const;
-  uint64_t Sum(uint32_t device) const;  // the lock is held
+  void SayLeaving(uint32_t device, uint64_t bytes);
+  Bytes OthersHave(uint32_t device) const;
+  Bytes Sum(uint32_t device) const;  // the lock is held
   void Say(uint32_t device, std::span<const device::TimeDemand> demands, uint64_t until_ns);
   void SayUntil(uint32_t device, uint64_t until_ns);
   void SayNow(uint32_t device, size_t place, double sms_now);
@@ -85,7 +91,7 @@ class ServerPeers {
 
   mutable std::mutex mutex_;
   std::vector<os::Mapping> own_;  // the latest last
-  std::vector<uint64_t> used_bytes_;  // by device, as said
+  std::vector<uint64_t> used_bytes_, leaving_bytes_;  // by device, as said
   std::map<uint32_t, Other> others_;  // by process id
 };
 

@@ -53,6 +53,18 @@ TEST_F(TwoServers, CountTheirMemoryTogether) {
   EXPECT_EQ(two_.memory().Reserve(total_ - 100, {}), Answer::kGranted);
 }
 
+TEST_F(TwoServers, WhatEndedClientsOfOneHaveIsNoLongerUsedToTheOther) {
+  EXPECT_EQ(one_.memory().Reserve(1000, {}), Answer::kGranted);
+  one_.memory().SetLeaving(400);
+  EXPECT_EQ(two_.memory().device_bytes(), 600u);
+  EXPECT_EQ(two_.memory().others().bytes, 1000u);
+  EXPECT_EQ(two_.memory().others().leaving_bytes, 400u);
+  EXPECT_EQ(two_.memory().Reserve(total_ - 999, {}), Answer::kDeviceFull) << "it is not free yet";
+  one_.memory().SetLeaving(total_);
+  EXPECT_EQ(two_.memory().device_bytes(), 0u) << "at most what it has";
+  one_.memory().Release(1000, {});
+}
+
 TEST_F(TwoServers, ForgetOneThatHasEnded) {
   EXPECT_EQ(one_.memory().Reserve(total_, {}), Answer::kGranted);
   two_.peers.Forget(1);

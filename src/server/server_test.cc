@@ -71,6 +71,23 @@ TEST(Server, AnIdleClientIsHeardWhenItComesBack) {
   }
 }
 
+// As by a program that begins when another has ended.
+TEST(Server, WhatAClientHadIsFreeWhenItHasGone) {
+  constexpr uint64_t kMost = 2ull << 30;  // of 3 GiB
+  ServerProcess server;
+  const auto stays = ClientWithStream(server, 1001);
+  for (uint32_t i = 0; i < 200; ++i) {
+    auto goes = ClientWithStream(server, 2000 + i);
+    ASSERT_EQ(Allocate(*goes, kMost), 0);
+    ASSERT_EQ(Allocate(*stays, kMost), 2);
+    goes.reset();
+    const ipc::Reply reply =
+        stays->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = kMost, .alignment = 256});
+    ASSERT_EQ(reply.status, 0) << i;
+    stays->producer().Submit(RecordKind::kFree, 0, wire::FreeBody{.address = reply.value[0]});
+  }
+}
+
 TEST(Server, ReportsItsClients) {
   ServerProcess server;
   const auto one = ClientWithStream(server, 1001);

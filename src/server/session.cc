@@ -92,11 +92,7 @@ ChannelSink::Hooks Session::SinkHooks() {
 
 Session::Session(const SessionServices& services, ClientInfo info, device::Limits limits,
                  std::shared_ptr<os::StrangersFd> socket)
-    : services_(services),
-      info_(std::move(info)),
-      limits_(std::move(limits)),
-      memory_groups_(limits_.memory_groups),
-      socket_(std::move(socket)) {
+    : services_(services), info_(std::move(info)), limits_(std::move(limits)), socket_(std::move(socket)) {
   os::AllowDescriptors(socket_->get());  // images of modules are memory files; the daemon took none
   // A client that does not read must not block us.
   fcntl(socket_->get(), F_SETFL, fcntl(socket_->get(), F_GETFL) | O_NONBLOCK);
@@ -106,6 +102,7 @@ Session::~Session() {
   if (watched_) services_.watch->Remove(watch_number_);
   space_.reset();
   services_.memory_changed(0);  // to the others' good
+  if (gone_) gone_();
 }
 
 void Session::FillChannel() {

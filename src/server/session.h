@@ -55,6 +55,15 @@ struct ClientInfo {
 
 class Session;
 
+// Memory that a client was refused.
+struct RoomRequest {
+  uint32_t device = 0;
+  uint64_t bytes = 0;
+  bool on_device = true;  // else of the host
+  uint64_t first_ns = 0;  // when the client asked: NowNs()
+  uint64_t tried_ns = 0;  // before it was refused last
+};
+
 // What a session uses of its server. All outlive it.
 struct SessionServices {
   device::Backend* backend = nullptr;
@@ -74,9 +83,9 @@ struct SessionServices {
   std::function<void(uint32_t id, std::string reason)> broken;
   // Memory in use on `device` has changed.
   std::function<void(uint32_t device)> memory_changed;
-  // Terminates a client that has borrowed memory on `device`, because `id` lacks `bytes`. `done` is called once, from
-  // any thread: true when that memory is free, false if there is no such client.
-  std::function<void(uint32_t id, uint32_t device, uint64_t bytes, std::function<void(bool)> done)> evict;
+  // The client `id` lacks memory: waits for clients that are being torn down, or terminates one that has borrowed it.
+  // `done` is called once, from any thread: true when it is worth another try, false if there is no such client.
+  std::function<void(uint32_t id, const RoomRequest& request, std::function<void(bool)> done)> make_room;
 };
 
 class Session final : public WatchedRing, public std::enable_shared_from_this<Session> {
@@ -92,6 +101,8 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   // Stops all use of the ring and wakes the client's threads with `status`; 0 if the client is gone.
   void End(int32_t status);
 
+  // Has the destructor call `gone` when all of the client's memory is free. Before the last reference goes.
+  void SetGone(std::function<void()> gone) { gone_ = std::move(gone); }
   // After End: drops the client's work, so that it holds up nobody while the session is torn down.
   void Abandon() { space_->Abandon(); }
 
@@ -152,8 +163,8 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   Status HandleContextLimit(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleKernelLimit(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleHeapLimit(const wire::Untrusted<wire::RawRecord>& record);
-  void AllocateByEviction(const wire::AllocateBody& body, uint16_t reply);
-  void Evict(const wire::AllocateBody& body, uint16_t reply);
+  void AllocateWithRoom(const wire::AllocateBody& body, uint16_t reply, const RoomRequest& request,
+                        const Error& refusal);
   void OnLoader(std::function<void()> work);
   // No records are taken until Resume has been called as often.
   void Pause() { pauses_.fetch_add(1, std::memory_order_acq_rel); }
@@ -193,7 +204,6 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   SessionServices services_;
   ClientInfo info_;
   device::Limits limits_;  // main thread only
-  const device::MemoryGroups memory_groups_;  // of them
   // shared: a thread that refuses the client or takes a message with descriptors may outlive the session
   const std::shared_ptr<os::StrangersFd> socket_;
   os::Fd pidfd_;
@@ -208,6 +218,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   uint32_t watch_number_ = 0;
   bool watched_ = false;
 
+  std::function<void()> gone_;
   std::atomic<bool> over_{false};
   std::atomic<uint32_t> pauses_{0};  // by records that are done on loaders
   std::atomic<uint32_t> devices_used_{0};  // bit per device

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "cuda/result.h"
-#include "server/memory_groups.h"
 #include "server/session.h"
 #include "wire/backlog.h"
 #include "wire/validate.h"
@@ -231,13 +231,20 @@ Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted
                wire::ValidateAllocate(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
   TUTTI_TRY(MayUse(body.device));
   devices_used_.fetch_or(1u << body.device, std::memory_order_relaxed);
-  const auto address = body.kind == wire::MemoryKind::kAddresses
-                           ? space_->Reserve(body.device, body.bytes, body.alignment, body.wish)
-                           : space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
   const uint16_t reply = untrusted.Unchecked().reply;
-  if (!address && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY && body.kind != wire::MemoryKind::kAddresses &&
-      MayEvict(memory_groups_, body.device, body.bytes)) {
-    AllocateByEviction(body, reply);
+  if (body.kind == wire::MemoryKind::kAddresses) {
+    sink_->ReplyWith(reply, space_->Reserve(body.device, body.bytes, body.alignment, body.wish));
+    return {};
+  }
+  const uint64_t now_ns = NowNs();
+  const auto address = space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
+  if (!address && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY) {
+    const bool on_device = body.kind == wire::MemoryKind::kDevice || body.kind == wire::MemoryKind::kManaged;
+    Pause();
+    AllocateWithRoom(
+        body, reply,
+        {.device = body.device, .bytes = body.bytes, .on_device = on_device, .first_ns = now_ns, .tried_ns = now_ns},
+        address.error());
     return {};
   }
   sink_->ReplyWith(reply, address);
@@ -253,24 +260,24 @@ Status Session::HandleHostCall(const wire::Untrusted<wire::RawRecord>& untrusted
   return {};
 }
 
-// The device may be full of memory that others have borrowed: the server evicts one borrower after the other until
-// there is room or none is left. The ring is paused meanwhile.
-void Session::AllocateByEviction(const wire::AllocateBody& body, uint16_t reply) {
-  Pause();
-  Evict(body, reply);
-}
-
-void Session::Evict(const wire::AllocateBody& body, uint16_t reply) {
-  services_.evict(info_.id, body.device, body.bytes, [self = shared_from_this(), body, reply](bool evicted) {
+// The device may be full of memory of clients that have ended, or that others have borrowed: the server waits for those
+// and evicts these, one after the other, until there is room or none is left. The ring is paused meanwhile.
+void Session::AllocateWithRoom(const wire::AllocateBody& body, uint16_t reply, const RoomRequest& request,
+                               const Error& refusal) {
+  services_.make_room(info_.id, request, [self = shared_from_this(), body, reply, request, refusal](bool again) {
     if (self->over()) return;
+    if (!again) {
+      self->sink_->Refuse(reply, refusal);
+      return self->Resume();
+    }
     // On a loader: this may be the thread that tears down the evicted client.
-    self->OnLoader([self, body, reply, evicted] {
+    self->OnLoader([self, body, reply, request] {
       if (self->over()) return;
+      RoomRequest next = request;
+      next.tried_ns = NowNs();
       const auto address = self->space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
-      if (!address && evicted && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY) {
-        self->Evict(body, reply);
-        return;
-      }
+      if (!address && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY)
+        return self->AllocateWithRoom(body, reply, next, address.error());
       self->sink_->ReplyWith(reply, address);
       self->Resume();
     });

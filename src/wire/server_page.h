@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "wire/limits.h"
@@ -26,8 +27,10 @@ struct ServerPage {
     std::atomic<uint64_t> used_bytes;  // by its clients
     std::atomic<uint64_t> wanted_until_ns;  // of NowNs(); the demands hold until then
     std::atomic<uint32_t> demand_count;
+    std::atomic<uint64_t> leaving_bytes;  // of those in use: of clients that have ended
     Demand demands[kMostDemands];
   };
+  static_assert(offsetof(Device, demands) == 64, "an earlier version's page has the same places");
   std::atomic<uint32_t> written;  // the rest holds
   uint32_t device_count;
   Device devices[kMaxDevices];
