@@ -22,8 +22,12 @@ class RareAccess {
     Values& values = emitter.values();
     const Shape& shape = emitter.shape(pointer);
     if (shape.is_runs() && shape.run() == kLanes && shape.wraps().empty()) {
-      base_ = values.Base(pointer);
-      distances_ = emitter.module().Table(Values::ConstantLanes(builder_.getInt64Ty(), shape));
+      // From the first lane on: then accesses at many offsets share a table.
+      llvm::Constant* const offsets = Values::ConstantLanes(builder_.getInt64Ty(), shape);
+      llvm::Constant* const first = offsets->getAggregateElement(0u);
+      base_ = builder_.CreateAdd(values.Base(pointer), first);
+      distances_ = emitter.module().Table(llvm::cast<llvm::Constant>(
+          builder_.CreateSub(offsets, llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(kLanes), first))));
       if (region.base != nullptr) base_ = builder_.CreateAdd(base_, region.base);
     } else {
       addresses_ = values.Vector(pointer);

@@ -95,5 +95,24 @@ TEST(RareAccess, IsOneCall) {
   EXPECT_THAT(*text, Not(HasSubstr("@_Z"))) << "a function of the runtime by another name than tutti_*";
 }
 
+TEST(RareAccess, AccessesAtManyOffsetsShareATable) {
+  const std::string ir = KernelText(R"(
+  %i = zext i32 %tx to i64
+  %b = mul i64 %i, 4
+  %a = add i64 %p0, %b
+  %near = add i64 %a, 1024
+  %far = add i64 %a, 8192
+  %from = inttoptr i64 %near to ptr addrspace(1)
+  %to = inttoptr i64 %far to ptr addrspace(1)
+  %v = load float, ptr addrspace(1) %from, align 4
+  store float %v, ptr addrspace(1) %to, align 4
+  ret void
+)");
+  auto text = WidenText(ir, {.target = HostTarget::Named("x86-64-v4"), .block = {kThreads, 1, 1}});
+  ASSERT_TRUE(text) << text.error().text;
+  EXPECT_THAT(*text, HasSubstr("@tutti.lanes = "));
+  EXPECT_THAT(*text, Not(HasSubstr("@tutti.lanes.")));
+}
+
 }  // namespace
 }  // namespace tutti::compiler
