@@ -57,6 +57,7 @@ class Maker {
   Statement Gathers();
   Statement Fields();
   Statement SharedFields();
+  Statement Indices();
 
  private:
   Statement SparseRow();
