@@ -79,14 +79,15 @@ Statement Maker::Indices() {
   const std::string at = Out(statement), skip = Label();
   std::string back;
   std::string& text = statement.text;
-  text = "{\n.reg .b32 i, j, s, u, v; .reg .b64 a, b; .reg .pred p;\nld.global.b32 u, [%in];\nld.volatile.global.b32 "
-         "v, [%in];\nmov.b32 s, 0;\n";
+  text =
+      "{\n.reg .b32 i, j, s, u, v; .reg .b64 a, b; .reg .pred p;\nld.global.b32 u, [%in];\nld.volatile.global.b32 "
+      "v, [%in];\nmov.b32 s, 0;\n";
   text += random_.From(kOfThreads);
   for (uint32_t detours = random_.Below(4); detours > 0; --detours) {
     const Detour& detour = random_.From(kDetours);
     static constexpr uint32_t kNumbers[] = {1, 5, 31, 32, 64, 100, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff0};
-    const uint32_t number = (random_.OneIn(4) ? static_cast<uint32_t>(random_.Bits()) : random_.From(kNumbers)) |
-                            (detour.odd ? 1u : 0u);
+    const uint32_t number =
+        (random_.OneIn(4) ? static_cast<uint32_t>(random_.Bits()) : random_.From(kNumbers)) | (detour.odd ? 1u : 0u);
     const std::vector<std::string> numbers = {std::to_string(static_cast<int32_t>(number)),
                                               std::to_string(static_cast<int32_t>(Inverse(number)))};
     std::string there = detour.there, home = detour.back;
@@ -100,8 +101,7 @@ Statement Maker::Indices() {
   const bool above = random_.OneIn(2), some = !above && random_.OneIn(2), branches = random_.OneIn(2);
   if (above) {
     const uint32_t from = random_.Below(50), part = random_.Below(100);
-    text += Fill("setp.ge.u32 p, i, $0;\nadd.u32 i, i, -$1;\n",
-                 {std::to_string(from), std::to_string(part)});
+    text += Fill("setp.ge.u32 p, i, $0;\nadd.u32 i, i, -$1;\n", {std::to_string(from), std::to_string(part)});
     const std::string rest = std::to_string(static_cast<int32_t>(part - from));
     text += random_.OneIn(3) ? Fill("add.u32 i, i, $0;\n", {rest})
                              : Fill("xor.b32 j, u, v;\nxor.b32 j, j, $0;\nadd.u32 i, i, j;\n", {rest});
@@ -123,9 +123,10 @@ Statement Maker::Indices() {
   if (random_.OneIn(3)) {
     // The neighbours' words, too, in a loop.
     const std::string again = Label();
-    text += Fill("mov.b32 j, 0;\n$0:\nadd.u64 a, a, 4;\nld.global.b32 v, [a];\nadd.u32 s, s, v;\nadd.u32 j, j, "
-                 "1;\nsetp.lt.u32 p, j, $1;\n@p bra $0;\n",
-                 {again, std::to_string(1 + random_.Below(5))});
+    text += Fill(
+        "mov.b32 j, 0;\n$0:\nadd.u64 a, a, 4;\nld.global.b32 v, [a];\nadd.u32 s, s, v;\nadd.u32 j, j, "
+        "1;\nsetp.lt.u32 p, j, $1;\n@p bra $0;\n",
+        {again, std::to_string(1 + random_.Below(5))});
   }
   text += Fill("$0:\nst.global.b32 $1, s;\n}\n", {skip, at});
   return statement;

@@ -180,6 +180,32 @@ TEST(ApartCopy, WarpOperationsBesideALoopThatWaitsAreCompiledOnce) {
   EXPECT_LT(CountBlocks(many), 1500u);
 }
 
+// A lane whose write is a copy by a map, or a grid that it launches, may be whom the loop waits for.
+TEST(ApartCopy, LanesTakeTurnsWhereOnesWriteIsACall) {
+  for (const std::string write : {"%w = call i32 @tutti.tensor_copy(i32 0, i64 %p1, i32 0, i32 0, i32 0, i32 0, i32 0, "
+                                  "i32 0, i32 0, i32 0, i32 0)",
+                                  "%w = call i64 @tutti.device_runtime(i32 0, i64 %p1)", "%w = add i64 %p1, 1"}) {
+    const std::string body =
+        "  %word = inttoptr i64 %p0 to ptr addrspace(1)\n  %odd = trunc i32 %tx to i1\n"
+        "  br i1 %odd, label %wait, label %write\nwait:\n  %seen = load volatile i32, ptr addrspace(1) %word\n"
+        "  %again = icmp eq i32 %seen, 0\n  br i1 %again, label %back, label %done\nback:\n"
+        "  call void @tutti.yield()\n  br label %wait\nwrite:\n  " +
+        write + "\n  br label %done\ndone:\n  ret void\n";
+    const auto widened = WidenText(KernelText(body) +
+                                       "declare void @tutti.yield()\ndeclare i64 @tutti.device_runtime(i32, i64)\n"
+                                       "declare i32 @tutti.tensor_copy(i32, i64, i32, i32, i32, i32, i32, i32, i32, "
+                                       "i32, i32)\n",
+                                   {.block = {128, 1, 1}});
+    ASSERT_TRUE(widened) << widened.error().text;
+    const std::string& text = *widened;
+    if (write.find("call") != std::string::npos) {
+      EXPECT_THAT(text, HasSubstr(kTurns)) << write;
+    } else {
+      EXPECT_THAT(text, Not(HasSubstr(kTurns))) << write;
+    }
+  }
+}
+
 TEST(ApartCopy, WhatLanesKeepFromTurnToTurnIsInProportionToTheCode) {
   const std::string text = Widened(BranchesBesideALock(100));
   EXPECT_THAT(text, HasSubstr(kTurns));

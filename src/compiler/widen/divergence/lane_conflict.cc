@@ -71,6 +71,8 @@ class ConflictFinder {
       if (IsBarrier(kind)) return Effect::kMeets;
       switch (kind) {
         case Intrinsic::kNone:
+        case Intrinsic::kTensorCopy:
+        case Intrinsic::kDeviceRuntime:  // a grid that it launches may
         case Intrinsic::kIndirectCall:
         case Intrinsic::kUnknown: return Effect::kWrites;
         default: return Effect::kNone;
