@@ -57,8 +57,10 @@ Result<std::vector<uint8_t>> Generate(llvm::Module& module, llvm::TargetMachine&
 
 ThreadOptions ThreadOptionsOf(const std::string& kernel, const CompileOptions& options) {
   ThreadOptions threads{.name = kernel,
+                        .has_fma = options.target.level != VectorLevel::kBaseline,
                         .least_instructions = options.quick_for_all ? 0 : kLeastInstructions,
-                        .any_loop = options.quick_for_all};
+                        .any_loop = options.quick_for_all,
+                        .renews_all = options.quick_renews_all};
   for (int i = 0; i < 3; ++i) threads.block[i] = options.block[i];
   return threads;
 }

@@ -31,6 +31,7 @@ struct CompileOptions {
   // code that is there soon, not fast (compiler/threads); fails with NOT_SUPPORTED for kernels that it is not for
   bool quick = false;
   bool quick_for_all = false;  // also where optimised code is there as soon, and with loops without bounds; for tests
+  bool quick_renews_all = false;  // also blocks that are sure to end soon can begin anew; for tests
   // check addresses against the client's window; off for the bench `fence` alone
   bool check_addresses = true;
   bool lane_after_lane = false;  // each loop that may run so does (WidenOptions); for tests

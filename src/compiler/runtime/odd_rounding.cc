@@ -31,6 +31,7 @@ TUTTI_INLINE V ToOdd(V nearest, V inexact, V error_sign) {
 // Each is less than a call costs, which takes vectors through memory.
 #define TUTTI_INLINED TUTTI_EXPORT __attribute__((always_inline))
 
+#if TUTTI_LANES == 32
 // Of halves. The product, of 22 bits between 2^-48 and 2^32, is exact in f32; the sum neither overflows nor underflows
 // there. The larger term taken from the sum leaves an exact difference, whose distance to the other term is the error;
 // the smaller one taken from it leaves a part of the error, or nothing. Both have its sign. That is as many operations
@@ -56,6 +57,7 @@ TUTTI_INLINED F32 tutti_v_fma_odd_f16(F32 a, F32 b, F32 c) {
   result.hi.hi = FmaToOdd(a.hi.hi, b.hi.hi, c.hi.hi);
   return result;
 }
+#endif
 
 // Of any floats: the same in f64, whose rounding to f32 adds to the error. What that leaves is at least one unit in the
 // last place of the f64 sum, or zero: the sum's own error does not change its sign.

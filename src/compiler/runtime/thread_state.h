@@ -18,6 +18,7 @@ enum class Stop : uint32_t {
   kActiveMask,
   kBarrier,  // `detail`: guest::BarrierMode
   kBarrierReduce,  // `detail`: as GuestServices::barrier_reduce has it
+  kWrite,  // in front of what others than its block can see (threads/renewal.h)
   // With the lanes of `members`, wherever in the program they are:
   kShuffle,  // `detail`: ShuffleMode
   kBallot,
@@ -56,6 +57,8 @@ struct ThreadWarp {
   uint64_t window_base, window_limit;
   uint64_t shared_base, shared_limit;
   uint64_t local_base, local_limit;
+  const guest::KernelDescriptor* code;  // BlockState::code and newest
+  const guest::KernelDescriptor* const* newest;
 };
 inline constexpr uint64_t kSpare = 32;  // the largest access
 

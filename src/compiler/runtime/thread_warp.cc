@@ -6,6 +6,9 @@
 //      behind it, as in lockstep
 //   3. else barriers, and lanes that yield: other warps run
 //
+// In front of the first thing that others than the block can see, lanes wait until the whole block can go no further
+// without it: until then it may begin anew.
+//
 // So a lane waits for lanes of its warp only where it must, and programs that count on lockstep without saying so have
 // it at the accesses that show it.
 #include "compiler/runtime/legal_access.h"
@@ -60,7 +63,9 @@ class Threads {
                .shared_base = reinterpret_cast<uint64_t>(block->shared),
                .shared_limit = LimitOf(block->shared_bytes),
                .local_base = reinterpret_cast<uint64_t>(warp->local),
-               .local_limit = LimitOf(uint64_t{warp->local_bytes} * TUTTI_LANES)};
+               .local_limit = LimitOf(uint64_t{warp->local_bytes} * TUTTI_LANES),
+               .code = block->code,
+               .newest = block->newest};
     ForEachLane(warp->lanes, [&](uint32_t lane) {
       ThreadState& thread = Of(lane);
       const uint32_t index = warp->warp * TUTTI_LANES + lane;
@@ -104,9 +109,13 @@ class Threads {
   }
 
   uint32_t Next() {
-    uint32_t next = DoOperations();
-    if (next == 0) next = KeepTogether();
-    if (next == 0) next = PassBarriers();
+    uint32_t next = 0;
+    do {
+      next = DoOperations();
+      if (next == 0) next = KeepTogether();
+      if (next == 0) next = PassBarriers();
+      if (next == 0 && AwaitWrites()) next = At(Stop::kYield);
+    } while (next == 0 && At(Stop::kWrite) != 0);
     if (next == 0) next = Yield();
     if (next == 0) ReportMissing();
     return next;
@@ -202,10 +211,20 @@ class Threads {
     });
   }
 
+  // Where lanes are to write first, none that only keeps together goes on before them.
   uint32_t KeepTogether() {
-    const uint32_t here = FirstPlace(At(Stop::kTogether) | At(Stop::kActiveMask));
+    const uint32_t here = FirstPlace(At(Stop::kTogether) | At(Stop::kActiveMask) | At(Stop::kWrite));
+    if ((here & At(Stop::kWrite)) != 0 && !Writes()) return 0;
     ForEachLane(here, [&](uint32_t lane) { Of(lane).result = here; });
     return here;
+  }
+
+  bool Writes() const { return __atomic_load_n(&shared_.block->writes, __ATOMIC_RELAXED) != 0; }
+  // False: no lane is to write.
+  bool AwaitWrites() {
+    if (At(Stop::kWrite) == 0) return false;
+    services_->await_writes(warp());
+    return true;
   }
 
   static bool IsBarrier(const ThreadState& thread) {
@@ -262,7 +281,7 @@ class Threads {
       ids[lane] = Of(lane).members;
       phases[lane] = Of(lane).phase;
     });
-    const uint32_t passed = services_->barrier_pass(warp(), at, ids, phases, At(Stop::kYield) == 0);
+    const uint32_t passed = services_->barrier_pass(warp(), at, ids, phases, (At(Stop::kYield) | At(Stop::kWrite)) == 0);
     ForEachLane(passed, [&](uint32_t lane) {
       ThreadState& thread = Of(lane);
       thread.has_arrived = 0;

@@ -5,7 +5,9 @@
 
 #include <stdint.h>
 
+#ifndef TUTTI_LANES
 #define TUTTI_LANES 32
+#endif
 
 typedef float F32 __attribute__((ext_vector_type(TUTTI_LANES)));
 typedef double F64 __attribute__((ext_vector_type(TUTTI_LANES)));
@@ -17,7 +19,9 @@ typedef uint32_t U32 __attribute__((ext_vector_type(TUTTI_LANES)));
 typedef uint64_t U64 __attribute__((ext_vector_type(TUTTI_LANES)));
 
 // A function that kernels may call. Vectors by value; a set of lanes is a uint32_t, bit l for lane l.
+#ifndef TUTTI_EXPORT
 #define TUTTI_EXPORT extern "C" __attribute__((visibility("default"), nothrow))
+#endif
 // One of the support object, which the linker resolves and nobody outside the kernel may see or replace.
 #define TUTTI_SUPPORT extern "C" __attribute__((visibility("hidden"), nothrow))
 #define TUTTI_INLINE static inline __attribute__((always_inline))

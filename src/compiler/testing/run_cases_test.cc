@@ -39,13 +39,15 @@ struct CaseOutcome {
   std::vector<std::vector<uint8_t>> buffers;
 };
 
-CaseOutcome RunOf(const run_test::TestCase& test, const CompileOptions& options) {
+CaseOutcome RunOf(const run_test::TestCase& test, const CompileOptions& options,
+                  NewerCode newer_code = NewerCode::kNever) {
   CaseOutcome outcome;
   for (const auto& buffer : test.buffers) outcome.buffers.push_back(buffer.bytes);
   int error = 0;
   auto module = TestModule::Open(test.ptx, options);
-  Result<GridResult> result =
-      module ? module->Run(test.kernel, LaunchOf(test, outcome.buffers)) : std::unexpected(module.error());
+  GridLaunch launch = LaunchOf(test, outcome.buffers);
+  launch.newer_code = newer_code;
+  Result<GridResult> result = module ? module->Run(test.kernel, std::move(launch)) : std::unexpected(module.error());
   if (!result) {
     error = result.error().code;
     outcome.why = result.error().text;
@@ -96,6 +98,19 @@ TEST_P(RunCase, GivesTheSameAThreadAtATime) {
   if (outcome.error == "CUDA_ERROR_NOT_SUPPORTED" && outcome.why.contains("a thread at a time"))
     GTEST_SKIP() << outcome.why;
   ExpectWhatItSays(test, outcome);
+}
+
+// Each at the first moment where a block may begin anew, and at others.
+TEST_P(RunCase, GivesTheSameWhereBlocksBeginAnew) {
+  const run_test::TestCase test = run_test::ReadTestCase(GetParam());
+  for (const NewerCode when : {NewerCode::kAtOnce, NewerCode::kNowAndThen}) {
+    const CaseOutcome outcome = RunOf(
+        test,
+        {.quick = true, .quick_for_all = true, .quick_renews_all = true, .target = HostTarget::Detect()}, when);
+    if (outcome.error == "CUDA_ERROR_NOT_SUPPORTED" && outcome.why.contains("a thread at a time"))
+      GTEST_SKIP() << outcome.why;
+    ExpectWhatItSays(test, outcome);
+  }
 }
 
 // What the fence refuses, and so no GPU runs.

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -116,16 +118,55 @@ bool RunToTheEnd(guest::GuestThread& thread, std::vector<BlockRun*>& runs, GridR
   return true;
 }
 
+// Two descriptors of one code, of which now one, now the other is the newer.
+class Codes {
+ public:
+  Codes(const guest::KernelDescriptor& kernel, NewerCode when) : when_(when), codes_{kernel, kernel} {
+    if (when == NewerCode::kNowAndThen) now_and_then_ = std::jthread([this](const std::stop_token& stop) { Change(stop); });
+  }
+
+  const guest::KernelDescriptor* first() const { return codes_.data(); }
+  const std::atomic<const guest::KernelDescriptor*>* newest() const {
+    return when_ == NewerCode::kNever ? nullptr : &newest_;
+  }
+  void BlockBegins(const BlockRun& run) {
+    began_with_ = &run.descriptor();
+    if (when_ == NewerCode::kAtOnce) newest_ = OtherThan(began_with_);
+  }
+  bool BlockBeganAnew(const BlockRun& run) const { return &run.descriptor() != began_with_; }
+
+ private:
+  const guest::KernelDescriptor* OtherThan(const guest::KernelDescriptor* code) const {
+    return &codes_[code == codes_.data() ? 1 : 0];
+  }
+  // A few times: a block that takes longer than that would begin anew for ever.
+  void Change(const std::stop_token& stop) {
+    for (unsigned i = 0; i < 40 && !stop.stop_requested(); ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(1 + i % 7 * 40));
+      newest_ = OtherThan(newest_);
+    }
+  }
+
+  const NewerCode when_;
+  const std::array<guest::KernelDescriptor, 2> codes_;
+  std::atomic<const guest::KernelDescriptor*> newest_ = codes_.data();
+  const guest::KernelDescriptor* began_with_ = nullptr;
+  std::jthread now_and_then_;
+};
+
 }  // namespace
 
 GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& launch) {
   guest::KernelDescriptor kernel = descriptor;
   kernel.stack_bytes += launch.spare_stack_bytes;
+  const bool are_together = launch.cooperative || launch.cluster != std::array<uint32_t, 3>{1, 1, 1};
+  Codes codes(kernel, are_together ? NewerCode::kNever : launch.newer_code);
   const uint64_t window_bytes = launch.window_bytes != 0 ? launch.window_bytes : kWholeProcess;
   const uint64_t reach = launch.window_reach != 0 ? launch.window_reach : window_bytes;
   const std::atomic<uint64_t> reach_begin = launch.window_base, reach_end = launch.window_base + reach;
   Host host(launch.window_base, window_bytes, launch.window_reach_now != 0 ? launch.window_reach_now : reach);
-  guest::KernelLaunch grid{.descriptor = &kernel,
+  guest::KernelLaunch grid{.descriptor = codes.first(),
+                           .newest = codes.newest(),
                            .host = &host,
                            .dynamic_shared_bytes = launch.dynamic_shared_bytes,
                            .params = launch.params.data(),
@@ -155,12 +196,21 @@ GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& 
     TUTTI_CHECK(ready.has_value());
   }
   GridResult result;
+  codes.BlockBegins(runs[0]);
   bool sound = RunToTheEnd(thread, resident, &result);
   for (uint64_t i = at_once; sound && i < blocks; ++i) {
-    runs[0].PrepareNext(i);
+    result.begun_anew += codes.BlockBeganAnew(runs[0]) ? 1 : 0;
+    if (runs[0].HasNewest()) {
+      runs[0].PrepareNext(i);
+    } else {
+      const Status ready = runs[0].Prepare(grid, i, 0);
+      TUTTI_CHECK(ready.has_value());
+    }
+    codes.BlockBegins(runs[0]);
     resident.push_back(&runs[0]);
     sound = RunToTheEnd(thread, resident, &result);
   }
+  result.begun_anew += codes.BlockBeganAnew(runs[0]) ? 1 : 0;
   result.output = std::move(host.output);
   if (result.fault && !host.assertion.empty()) result.fault->text = std::move(host.assertion);
   return result;

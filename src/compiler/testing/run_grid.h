@@ -15,6 +15,13 @@
 
 namespace tutti::compiler {
 
+// When code that is newer, and the same, comes for a grid whose blocks do not run together.
+enum class NewerCode : uint8_t {
+  kNever,
+  kAtOnce,  // when a block has begun: it begins anew where it first looks for it, if it does
+  kNowAndThen,  // at some moments
+};
+
 struct GridLaunch {
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
@@ -27,6 +34,7 @@ struct GridLaunch {
   uint64_t window_reach = 0;  // of it, when blocks begin; 0: all
   uint64_t window_reach_now = 0;  // what KernelHost::MayTouch answers with; 0: the same
   bool cooperative = false;  // all blocks are resident at once
+  NewerCode newer_code = NewerCode::kNever;
   uint32_t spare_stack_bytes = 0;  // unoptimised code needs more stack than its descriptor says
 
   // Appends a parameter at its natural alignment.
@@ -53,6 +61,7 @@ struct GridResult {
   std::string output;  // what the kernel printed
   std::optional<GuestFault> fault;
   uint64_t yields = 0;  // times that all warps of a block waited for memory
+  uint64_t begun_anew = 0;  // blocks
 };
 
 GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& launch);

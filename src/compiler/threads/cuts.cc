@@ -116,7 +116,7 @@ Cuts::Request Cuts::RequestOf(const llvm::CallInst& call) const {
   }
 }
 
-void Cuts::Cut(llvm::ArrayRef<Instruction*> together) {
+void Cuts::Cut(llvm::ArrayRef<Instruction*> together, llvm::ArrayRef<Instruction*> writes) {
   llvm::SmallVector<llvm::CallInst*, 64> calls;
   for (Instruction& instruction : llvm::instructions(function_)) {
     if (IsStop(instruction)) calls.push_back(llvm::cast<llvm::CallInst>(&instruction));
@@ -126,6 +126,7 @@ void Cuts::Cut(llvm::ArrayRef<Instruction*> together) {
     if (ClassifyCall(*call).kind == Intrinsic::kBarrier) wait_modes_[call] = WaitModeOf(*call);
   }
   for (Instruction* instruction : together) CutBefore(*instruction, {.stop = Stop::kTogether, .arguments = {}});
+  for (Instruction* instruction : writes) CutBeforeWrite(*instruction);
   for (llvm::CallInst* call : calls) {
     const Request request = RequestOf(*call);
     if (request.stop == Stop::kYield || request.stop == Stop::kBarrier || request.stop == Stop::kBarrierReduce)
@@ -149,6 +150,17 @@ void Cuts::CutBefore(Instruction& instruction, const Request& request) {
   BasicBlock* before = instruction.getParent();
   BasicBlock* after = llvm::SplitBlock(before, &instruction);
   places_.push_back({before->getTerminator(), after, number});
+}
+
+// Until the block writes.
+void Cuts::CutBeforeWrite(Instruction& instruction) {
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  builder.SetInsertPoint(&instruction);
+  Value* writes = emitter_.BlockField(offsetof(guest::BlockState, writes), builder.getInt32Ty());
+  Value* waits = builder.CreateICmpEQ(writes, builder.getInt32(0));
+  CutBefore(*llvm::SplitBlockAndInsertIfThen(waits, &instruction, /*Unreachable=*/false),
+            {.stop = Stop::kWrite, .arguments = {}});
+  emitter_.state().flags |= guest::kYields;
 }
 
 void Cuts::UseResult(llvm::CallInst& call) {

@@ -31,9 +31,9 @@ class Cuts {
   // `function`: void(ThreadWarp*, ThreadState*), with a kernel's code.
   Cuts(ThreadEmitter& emitter, llvm::Function& function) : emitter_(emitter), function_(function) {}
 
-  // Replaces the stops by what a thread writes down there. `together`: instructions in front of which there are further
-  // ones (together.h).
-  void Cut(llvm::ArrayRef<llvm::Instruction*> together);
+  // Replaces the stops by what a thread writes down there. `together`, `writes`: instructions in front of which there
+  // are further ones (together.h, renewal.h).
+  void Cut(llvm::ArrayRef<llvm::Instruction*> together, llvm::ArrayRef<llvm::Instruction*> writes);
   // Makes the function return there, and begin where the thread has stopped. Its variables become addresses. Nothing
   // may be changed afterwards. Returns the bytes of a state with its frame, a multiple of 16.
   uint64_t Finish();
@@ -48,6 +48,7 @@ class Cuts {
 
   Request RequestOf(const llvm::CallInst& call) const;
   void CutBefore(llvm::Instruction& instruction, const Request& request);
+  void CutBeforeWrite(llvm::Instruction& instruction);
   void UseResult(llvm::CallInst& call);
   void EndBlocks();
   void Number();

@@ -43,6 +43,7 @@ bool IsDone(Intrinsic kind) {
     case Intrinsic::kMalloc:
     case Intrinsic::kFree:
     case Intrinsic::kSetCondition:
+    case Intrinsic::kFunction:
     case Intrinsic::kDeviceRuntime: return true;
     default: return IsStop(kind);
   }
@@ -120,19 +121,23 @@ bool HasLoopOfSeveralEntries(const llvm::Function& kernel, const llvm::LoopInfo&
   return llvm::containsIrreducibleCFG<const llvm::BasicBlock*>(order, loops);
 }
 
-std::string ObstacleInLoops(const llvm::Function& kernel, const LoopAnalyses& analyses) {
+std::string ObstacleInLoops(const llvm::Function& kernel, const LoopAnalyses& analyses,
+                            llvm::function_ref<bool(const llvm::BasicBlock*)> are_among) {
   constexpr uint64_t kMostSteps = 20'000;  // of a thread: some 30 ms of a block of 1,024
   llvm::DenseMap<const llvm::Loop*, uint64_t> rounds;  // of the loop and those around it
   for (const llvm::Loop* loop : analyses.loops.getLoopsInPreorder()) {
+    if (!are_among(loop->getHeader())) continue;
     const uint64_t own = OnlyWaits(analyses, *loop) ? 1 : MostRounds(*loop, analyses.evolution);
     const std::string header = loop->getHeader()->getName().str();
     if (own == 0) return fmt::format("nothing bounds the rounds of the loop at {}", header);
     const llvm::Loop* parent = loop->getParentLoop();
-    rounds[loop] = own * (parent != nullptr ? rounds.lookup(parent) : 1);
+    const uint64_t around = parent != nullptr && are_among(parent->getHeader()) ? rounds.lookup(parent) : 1;
+    rounds[loop] = own * around;
     if (rounds[loop] > kMostSteps) return fmt::format("the loop at {} may have {} rounds", header, rounds[loop]);
   }
   uint64_t steps = 0;
   for (const llvm::BasicBlock& block : kernel) {
+    if (!are_among(&block)) continue;
     const llvm::Loop* loop = analyses.loops.getLoopFor(&block);
     steps += block.size() * (loop != nullptr ? rounds.lookup(loop) : 1);
   }

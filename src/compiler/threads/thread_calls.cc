@@ -2,6 +2,9 @@
 
 #include <llvm/IR/IntrinsicInst.h>
 
+#include <algorithm>
+#include <string>
+
 #include "compiler/runtime/thread_state.h"
 #include "compiler/threads/thread_emitter.h"
 #include "compiler/widen/analysis/intrinsics.h"
@@ -76,8 +79,19 @@ class ThreadCall {
       case Intrinsic::kDeviceRuntime:
         return emitter_.CallService(offsetof(GuestServices, device_runtime), i64,
                                     {emitter_.Lane(), Argument(0), Argument(1)});
+      case Intrinsic::kFunction: return Function(intrinsic.suffix);
       default: llvm_unreachable("suited.h lets no such kernel pass");
     }
+  }
+
+  // Of the guest runtime, for one lane (compiler/runtime/scalar_functions.cc).
+  Value* Function(llvm::StringRef suffix) {
+    std::string name = "tutti_support_" + suffix.str() + (emitter_.has_fma() ? "_fma" : "");
+    std::ranges::replace(name, '.', '_');
+    llvm::SmallVector<Value*, 3> arguments(call_.args());
+    llvm::SmallVector<llvm::Type*, 3> types;
+    for (const Value* argument : arguments) types.push_back(argument->getType());
+    return emitter_.builder().CreateCall(emitter_.state().Runtime(name, call_.getType(), types), arguments);
   }
 
   Value* Argument(unsigned i) { return call_.getArgOperand(i); }

@@ -12,15 +12,18 @@ namespace tutti::compiler {
 
 class ThreadEmitter {
  public:
-  // `function`: void(ThreadWarp*, ThreadState*). `frame`: of the kernel's variables in local memory.
-  ThreadEmitter(llvm::Function& function, ModuleState& state, const LocalFrame& frame)
+  // `function`: void(ThreadWarp*, ThreadState*). `frame`: of the kernel's variables in local memory. `has_fma`: the
+  // processor.
+  ThreadEmitter(llvm::Function& function, ModuleState& state, const LocalFrame& frame, bool has_fma)
       : state_(state),
         frame_(frame),
+        has_fma_(has_fma),
         builder_(function.getContext()),
         warp_(function.getArg(0)),
         thread_(function.getArg(1)) {}
 
   ModuleState& state() { return state_; }
+  bool has_fma() const { return has_fma_; }
   llvm::IRBuilder<>& builder() { return builder_; }
   llvm::Value* warp_threads() const { return warp_; }  // ThreadWarp*
   llvm::Value* thread() const { return thread_; }  // ThreadState*
@@ -63,6 +66,7 @@ class ThreadEmitter {
 
   ModuleState& state_;
   const LocalFrame& frame_;
+  const bool has_fma_;
   llvm::IRBuilder<> builder_;
   llvm::Value *warp_, *thread_;
 };

@@ -14,6 +14,7 @@
 #include "compiler/passes/settle_undefined.h"
 #include "compiler/runtime/thread_state.h"
 #include "compiler/threads/cuts.h"
+#include "compiler/threads/renewal.h"
 #include "compiler/threads/suited.h"
 #include "compiler/threads/thread_access.h"
 #include "compiler/threads/thread_calls.h"
@@ -30,7 +31,7 @@ namespace {
 constexpr uint64_t kMostStackBytes =
     900 << 10;  // of a warp's stack, of 1 MiB at most (widen/emit/kernel_descriptor.cc)
 
-Status NotSuited(const std::string& why) {
+std::unexpected<Error> NotSuited(const std::string& why) {
   return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "it cannot be run a thread at a time: " + why);
 }
 
@@ -48,8 +49,8 @@ void SayWhatIndicesAre(llvm::Module& module, const ThreadOptions& options) {
   say("tutti.tid.z", options.block[2]);
 }
 
-// One function without calls, whose loops that wait yield.
-Status Prepare(llvm::Module& module, llvm::Function& kernel, const ThreadOptions& options) {
+// One function without calls, whose loops that wait yield. Returns how its blocks begin anew, if they may have to.
+Result<Renewal> Prepare(llvm::Module& module, llvm::Function& kernel, const ThreadOptions& options) {
   PassManagers managers{llvm::Triple(module.getTargetTriple())};
   SayWhatIndicesAre(module, options);
   llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false).run(module, managers.modules);
@@ -66,14 +67,19 @@ Status Prepare(llvm::Module& module, llvm::Function& kernel, const ThreadOptions
   MarkSpinLoops(kernel, managers.functions.getResult<llvm::LoopAnalysis>(kernel),
                 managers.functions.getResult<llvm::DominatorTreeAnalysis>(kernel),
                 managers.functions.getResult<llvm::PostDominatorTreeAnalysis>(kernel));
-  if (options.any_loop) return {};
   managers.functions.clear();  // yields have blocks of their own
+  const LoopAnalyses analyses{
+      .loops = managers.functions.getResult<llvm::LoopAnalysis>(kernel),
+      .dominators = managers.functions.getResult<llvm::DominatorTreeAnalysis>(kernel),
+      .post_dominators = managers.functions.getResult<llvm::PostDominatorTreeAnalysis>(kernel),
+      .evolution = managers.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel)};
+  const bool ends_soon = ObstacleInLoops(kernel, analyses, [](const llvm::BasicBlock*) { return true; }).empty();
+  if (ends_soon && !options.renews_all) return Renewal();
+  const auto behind = BlocksBehindWrites(kernel);
   const std::string obstacle =
-      ObstacleInLoops(kernel, {.loops = managers.functions.getResult<llvm::LoopAnalysis>(kernel),
-                               .dominators = managers.functions.getResult<llvm::DominatorTreeAnalysis>(kernel),
-                               .post_dominators = managers.functions.getResult<llvm::PostDominatorTreeAnalysis>(kernel),
-                               .evolution = managers.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel)});
-  return obstacle.empty() ? Status() : NotSuited(obstacle);
+      ObstacleInLoops(kernel, analyses, [&](const llvm::BasicBlock* block) { return behind.contains(block); });
+  if (!obstacle.empty() && !options.any_loop) return NotSuited(obstacle);
+  return FindRenewal(kernel, analyses.loops);
 }
 
 // void(ThreadWarp*, ThreadState*), with the kernel's code, which the kernel loses.
@@ -133,7 +139,7 @@ Status CheckForThreads(const llvm::Module& module, const ThreadOptions& options)
 Status MakeThreads(llvm::Module& module, const ThreadOptions& options) {
   llvm::Function* kernel = module.getFunction("tutti.kernel");
   if (kernel == nullptr || kernel->isDeclaration()) return Fail("the module has no function tutti.kernel");
-  TUTTI_TRY(Prepare(module, *kernel, options));
+  TUTTI_ASSIGN(const Renewal renewal, Prepare(module, *kernel, options));
 
   const WidenOptions descriptor{.name = options.name, .block = {options.block[0], options.block[1], options.block[2]}};
   ModuleState state(module, descriptor);
@@ -152,9 +158,10 @@ Status MakeThreads(llvm::Module& module, const ThreadOptions& options) {
   }
   const llvm::SmallVector<llvm::Instruction*, 16> together = FindTogether(*kernel);
   llvm::Function& thread = MoveCode(module, *kernel);
-  ThreadEmitter emitter(thread, state, frame);
+  ThreadEmitter emitter(thread, state, frame, options.has_fma);
   Cuts cuts(emitter, thread);
-  cuts.Cut(together);
+  for (llvm::Instruction* end : renewal.rounds) EmitLookForNewerCode(emitter, *end);
+  cuts.Cut(together, renewal.writes);
   EmitThread(emitter, accesses, calls);
   const uint64_t state_bytes = cuts.Finish();
   state.runtime_stack_bytes = state_bytes * guest::kWarpSize + SpilledBytes(thread);

@@ -23,10 +23,13 @@ namespace tutti::compiler {
 struct ThreadOptions {
   std::string name;  // of the kernel, for its descriptor
   uint32_t block[3] = {0, 0, 0};  // threads per block; 0,0,0: any shape
+  bool has_fma = false;  // the processor
   // Kernels of fewer instructions are not worth it: optimised, they are there as soon.
   uint32_t least_instructions = 0;
-  // also with loops that may go round for long; for tests
+  // also with loops that may go round for long behind what others can see; for tests
   bool any_loop = false;
+  // also blocks that are sure to end soon can begin anew (renewal.h); for tests
+  bool renews_all = false;
 };
 
 // Fails as MakeThreads does, with what is seen without changing anything.
@@ -34,7 +37,7 @@ Status CheckForThreads(const llvm::Module& module, const ThreadOptions& options)
 
 // In place; the module was checked before. Fails with CUDA_ERROR_NOT_SUPPORTED, and the reason, for kernels that are
 // not to be compiled like this: matrix operations, clusters, grid barriers, calls that cannot be inlined, loops without
-// bounds. The module is unusable then.
+// bounds behind what others can see. The module is unusable then.
 Status MakeThreads(llvm::Module& module, const ThreadOptions& options);
 
 }  // namespace tutti::compiler

@@ -268,6 +268,55 @@ TEST_F(CodeThatStaysQuick, HasAsMuchTimeAsOtherQuickCode) {
   EXPECT_EQ(client_.space().counters(0).Get(metrics::Counter::time_limit_hits), 0u);
 }
 
+class ReplacedInBlocks : public ReplacedCode, public testing::WithParamInterface<const char*> {
+ protected:
+  ReplacedInBlocks() : ReplacedCode(std::make_shared<SteppedCode>(GetParam())) {}
+};
+INSTANTIATE_TEST_SUITE_P(Stacks, ReplacedInBlocks, testing::Values("stamp.quick.anew", "stamp.quick.anew.yields"));
+
+// Nothing releases it: it ends because it begins anew. Those behind it are done by the same worker.
+TEST_P(ReplacedInBlocks, OneThatHasBegunBeginsAnewInTheNewOne) {
+  constexpr uint64_t kBlocks = 50, kHeld = 20;
+  uint64_t* const out = Out(kBlocks);
+  Launch(out, kBlocks, kHeld);
+  AwaitBegun(kHeld + 1);
+  code_->Arrive();
+  AwaitBegun(kHeld + 2);
+  Release();  // of the new one's
+  ASSERT_TRUE(client_.Synchronize(1));
+  for (uint64_t b = 0; b < kBlocks; ++b) ASSERT_EQ(out[b], b < kHeld ? kQuick : kOptimized) << b;
+  EXPECT_EQ(words_[0], kBlocks + 1);
+  EXPECT_EQ(client_.space().counters(0).Get(metrics::Counter::blocks), kBlocks);
+  EXPECT_TRUE(IsLoaded(1));
+}
+
+TEST_P(ReplacedInBlocks, BlocksThatRunTogetherEndInTheOld) {
+  uint64_t* const out = Out(4);
+  Launch(out, 4, 0, true);
+  AwaitBegun(1);
+  code_->Arrive();
+  Release();
+  ASSERT_TRUE(client_.Synchronize(1));
+  EXPECT_THAT(Are(out, 4), testing::Each(kQuick));
+}
+
+class ReplacedBehindWrites : public ReplacedCode {
+ protected:
+  ReplacedBehindWrites() : ReplacedCode(std::make_shared<SteppedCode>("stamp.quick.writes")) {}
+};
+
+TEST_F(ReplacedBehindWrites, ABlockThatHasWrittenEndsInTheOld) {
+  uint64_t* const out = Out(10);
+  Launch(out, 10, 5);
+  AwaitBegun(6);
+  code_->Arrive();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(std::atomic_ref(words_[0]).load(), 6u);
+  Release();
+  ASSERT_TRUE(client_.Synchronize(1));
+  for (uint64_t b = 0; b < 10; ++b) EXPECT_EQ(out[b], b <= 5 ? kQuick : kOptimized) << b;
+}
+
 class ReplacedByFaults : public ReplacedCode {
  protected:
   ReplacedByFaults() : ReplacedCode(std::make_shared<SteppedCode>("stamp.quick", "stamp.faults")) {}
@@ -339,7 +388,9 @@ TEST_F(ReplacedCodeInLittleRoom, WithoutRoomTheOldOneGoesWithItsLaunches) {
 TEST(ReplacedCodeAtAnyMoment, EachBlockRunsOnce) {
   constexpr uint32_t kBlocks = 3000, kLaunches = 3;
   for (int round = 0; round < 60; ++round) {
-    const auto code = std::make_shared<SteppedCode>(round % 2 == 0 ? "stamp.quick.yields" : "stamp.quick");
+    static constexpr const char* kNames[] = {"stamp.quick.yields", "stamp.quick", "stamp.quick.anew.yields",
+                                             "stamp.quick.anew"};
+    const auto code = std::make_shared<SteppedCode>(kNames[round % 4]);
     const auto backend = CreateCpuBackend({.devices = 1, .sms = 4, .memory_bytes = 256 << 20}, code);
     Client client(backend.get());
     auto* const words = client.Array<uint64_t>(2);

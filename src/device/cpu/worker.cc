@@ -191,6 +191,7 @@ bool Worker::RunBlock(const Chunk& chunk, guest::BlockRun* run, ChunkResult* res
     case guest::LeaveReason::kYielded: result->yielded = true; break;
     case guest::LeaveReason::kGridBarrier: result->at_grid_barrier = true; break;
     case guest::LeaveReason::kRequest:  // BlockRun has performed it
+    case guest::LeaveReason::kNewerCode:  // ... and has begun anew
     case guest::LeaveReason::kClusterBarrier:  // ClusterRun sees it, no worker
       break;
   }

@@ -18,11 +18,12 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 11;
+inline constexpr uint32_t kAbiVersion = 12;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
 struct BlockState;
+struct KernelDescriptor;
 struct WarpState;
 
 // Shared memory in a cluster of several blocks (docs/adr/0017-blocks-of-a-cluster-see-each-other-in-a-view-each.md).
@@ -106,6 +107,12 @@ struct GuestServices {
   // wgmma.wait_group: a barrier of the caller's warp group, the four warps (or fewer, at the end of the block) whose
   // numbers differ in the lowest two bits.
   void (*warp_group_barrier)(WarpState*, uint32_t mask);
+  // For code that better code may replace in a block (docs/adr/0026-a-first-launch-runs-quick-code.md). begin_anew: if
+  // the block has written nothing that others can see, and there is newer code, does not return: the block begins anew
+  // in that. await_writes: the warp is about to write such a thing; lets the block's other warps run, and returns when
+  // they have. When none of them can go on otherwise, sets BlockState::writes, unless the block begins anew.
+  void (*begin_anew)(WarpState*);
+  void (*await_writes)(WarpState*);
 };
 
 // One running block. Prepared by the device, read-only to guest code, except where noted.
@@ -135,6 +142,9 @@ struct BlockState {
   uint32_t dynamic_shared_offset;  // where dynamic shared memory starts in the shared window
   uint64_t gridid;
   uint64_t cooperative_workspace;  // %envreg1/2: {u32 size, u32 barrier}; 0 if the launch was not cooperative
+  const KernelDescriptor* code;  // that the block began with
+  const KernelDescriptor* const* newest;  // that a block begins with now: written by other threads
+  uint32_t writes;  // the block writes, or has written, what others can see; not set by code that has no await_writes
   void* device;  // the device's own
 };
 

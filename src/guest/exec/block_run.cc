@@ -104,6 +104,9 @@ Status BlockRun::PrepareOne(const KernelLaunch& launch, uint64_t block, uint32_t
       .dynamic_shared_offset = launch.dynamic_shared_offset(),
       .gridid = launch.grid_id,
       .cooperative_workspace = launch.cooperative_workspace,
+      .code = &kernel,
+      .newest = launch.PlaceOfNewest(),
+      .writes = 0,
       .device = this,
   };
   for (uint32_t w = 0; w < warps; ++w) {
@@ -164,6 +167,8 @@ void BlockRun::SetLanes() {
 void BlockRun::Rewind() {
   const bool yields = (descriptor_->flags & kYields) != 0;
   SetLanes();
+  block_.writes = 0;
+  awaits_writes_ = false;
   if (yields) barriers_.Reset(launch_->warps(), launch_->threads(), cluster_ != nullptr);
   last_errors_.Clear();
   PrepareFibers(yields ? launch_->warps() : 1);
@@ -233,6 +238,11 @@ LeaveReason BlockRun::RunAlone(GuestThread* thread) {
   thread->run = this;
   for (;;) {
     const LeaveReason leave = EnterGuest(thread, fibers_[running_].context, fibers_[running_].sanitizer);
+    if (leave == LeaveReason::kNewerCode) {
+      if (BeginAnew()) continue;
+      thread->fault = {.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed), .text = "no memory to begin it anew"};
+      return LeaveReason::kFault;
+    }
     if (leave != LeaveReason::kRequest) return leave;
     PerformRequest();
     if (thread->stop.load(std::memory_order_relaxed) != StopReason::kNone) return LeaveReason::kStopped;
@@ -275,6 +285,15 @@ TUTTI_NO_SANITIZE bool BlockRun::GoOn() {
   if ((flags & kEndsLanes) != 0) SetLanes();
   last_errors_.Clear();
   return true;
+}
+
+// What it is to go on to stays.
+Status BlockRun::BeginAnew() {
+  const uint64_t end = end_;
+  GiveUpAlone();
+  TUTTI_TRY(PrepareOne(*launch_, index_, block_.smid, {}));
+  end_ = end;
+  return {};
 }
 
 TUTTI_NO_SANITIZE void BlockRun::BeginService() { ToServiceCode(*this); }
@@ -351,10 +370,29 @@ void BlockRun::YieldWarp() {
   const uint32_t next = NextRunnable();
   if (++fruitless_yields_ >= static_cast<uint32_t>(std::popcount(runnable_))) {
     fruitless_yields_ = 0;
+    if (awaits_writes_) return BeginToWrite();
     LeaveGuest(thread_, LeaveReason::kYielded);
     return;
   }
   if (next != running_) SwitchTo(next);
+}
+
+void BlockRun::BeginAnewIfItCan() {
+  if (block_.writes == 0 && !HasNewest()) LeaveGuest(thread_, LeaveReason::kNewerCode);
+}
+
+void BlockRun::AwaitWrites() {
+  if (block_.writes != 0) return;
+  awaits_writes_ = true;
+  YieldWarp();
+}
+
+// All warps that can run have yielded, and one of them is about to write. The first goes on first, as where none waits.
+void BlockRun::BeginToWrite() {
+  BeginAnewIfItCan();
+  awaits_writes_ = false;
+  block_.writes = 1;
+  GoOnInOrder(0, downwards_);
 }
 
 void BlockRun::ArriveAtGrid(uint32_t warp) {

@@ -7,6 +7,9 @@
 // A kernel without yield points runs as one context that executes all warps one after the other. A kernel with them has
 // one context (fiber) per warp; a warp that waits switches directly to the next one that can run.
 //
+// A block that finds newer code of its kernel while it has written nothing that others can see may begin anew in that:
+// to them it is as if it had only begun now.
+//
 // Not thread-safe: one worker at a time. What is marked "on the guest's stack" is called by the services only.
 #pragma once
 
@@ -136,6 +139,8 @@ class BlockRun final : public GuestMemory {
   void GoOnInOrder(uint32_t released, bool downwards);
   void WaitForRelease();  // makes the running warp not runnable and switches away until it is released
   void YieldWarp();  // lets other warps, then other blocks run
+  void BeginAnewIfItCan();  // returns if it cannot
+  void AwaitWrites();  // GuestServices::await_writes
   void ArriveAtGrid(uint32_t warp);
   ClusterRun* cluster() const { return cluster_; }  // null: the block's only
   uint64_t Perform(const ServiceRequest& request);
@@ -167,6 +172,8 @@ class BlockRun final : public GuestMemory {
   void MoveTo(uint64_t index);
   void SetLanes();
   bool GoOn();
+  Status BeginAnew();
+  void BeginToWrite();
   void Rewind();  // resets what running a block has changed: all lanes present, no barrier reached
   void PrepareFibers(uint32_t count);
   void SwitchTo(uint32_t fiber);
@@ -190,6 +197,7 @@ class BlockRun final : public GuestMemory {
   uint32_t runnable_ = 0;  // fibers, running one included
   uint32_t unfinished_ = 0;  // fibers
   uint32_t fruitless_yields_ = 0;
+  bool awaits_writes_ = false;  // some warp does
   bool downwards_ = false;  // order of the warps since the last barrier of the block
   uint32_t at_grid_ = 0;  // warps that wait at the grid's barrier
   ServiceRequest request_{};

@@ -122,6 +122,97 @@ TEST_F(BlockRunTest, ABlockThatFollowsAnotherHasAllItsLanes) {
   EXPECT_EQ(g_lanes, (std::vector<uint32_t>{~0u, 0xff, ~0u, 0xff, ~0u, 0xff}));
 }
 
+// Newer code that a kernel finds in its block; what runs notes which code it was and its warp.
+struct Anew {
+  std::vector<uint32_t> seen;
+  std::atomic<const KernelDescriptor*> newest;
+  const KernelDescriptor* newer;
+} g_anew;
+
+void NoteWarp(uint32_t code, const WarpState& warp) { g_anew.seen.push_back(100 * code + warp.warp); }
+
+void RunNewer(WarpState* warps, uint32_t count) {
+  for (uint32_t w = 0; w < count; ++w) NoteWarp(2, warps[w]);
+}
+
+// The last warp finds newer code while the others wait to write.
+void WaitToWrite(WarpState* warps, uint32_t) {
+  const GuestServices& services = *warps->block->services;
+  NoteWarp(0, *warps);
+  if (warps->warp == 3) {
+    g_anew.newest = g_anew.newer;
+    services.begin_anew(warps);
+  }
+  while (warps->block->writes == 0) services.await_writes(warps);
+  NoteWarp(1, *warps);
+}
+
+class BlockRunAnew : public BlockRunTest {
+ protected:
+  BlockRunAnew() {
+    g_anew.seen.clear();
+    g_anew.seen.reserve(64);
+    g_anew.newest = &kernel_;
+    g_anew.newer = &newer_;
+  }
+  KernelDescriptor kernel_{.run = &WaitToWrite, .flags = kYields, .stack_bytes = 4096};
+  KernelDescriptor newer_{.run = &RunNewer, .stack_bytes = 8192};
+  KernelLaunch launch_{.descriptor = &kernel_, .newest = &g_anew.newest, .grid = {3, 1, 1}, .block = {128, 1, 1}};
+};
+
+TEST_F(BlockRunAnew, ABlockThatHasNotWrittenBeginsAnewInNewerCodeAndGoesOn) {
+  ASSERT_TRUE(run_.Prepare(launch_, 0, 0));
+  run_.GoOnTo(2);
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
+  EXPECT_EQ(run_.index(), 1u);
+  EXPECT_EQ(&run_.descriptor(), &newer_);
+  EXPECT_EQ(g_anew.seen, (std::vector<uint32_t>{0, 1, 2, 3, 200, 201, 202, 203, 200, 201, 202, 203}));
+}
+
+TEST_F(BlockRunAnew, NoWarpWritesBeforeAllOthersWaitAndTheFirstIsTheFirst) {
+  g_anew.newer = &kernel_;
+  ASSERT_TRUE(run_.Prepare(launch_, 0, 0));
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
+  EXPECT_EQ(g_anew.seen, (std::vector<uint32_t>{0, 1, 2, 3, 100, 101, 102, 103}));
+  run_.PrepareNext(1);
+  EXPECT_EQ(run_.state().writes, 0u);
+  run_.GiveUp();
+}
+
+// Which wait at a barrier for those that are to write, or for others' writes.
+void WaitForWriters(WarpState* warps, uint32_t) {
+  const GuestServices& services = *warps->block->services;
+  NoteWarp(0, *warps);
+  if (warps->warp < 2) {
+    while (warps->block->writes == 0) services.await_writes(warps);
+  } else if (warps->warp == 2) {
+    while (warps->block->writes == 0) services.yield(warps);
+  }
+  services.barrier(warps, ~0u, 0, 0, BarrierMode::kArriveAndWait);
+  NoteWarp(1, *warps);
+}
+
+TEST_F(BlockRunAnew, WarpsThatCanGoNoFurtherAreNotWaitedFor) {
+  kernel_.run = &WaitForWriters;
+  ASSERT_TRUE(run_.Prepare(launch_, 0, 0));
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
+  EXPECT_EQ(g_anew.seen, (std::vector<uint32_t>{0, 1, 2, 3, 100, 101, 102, 103}));
+}
+
+// Newer code has come by the time when a block is to write.
+TEST_F(BlockRunAnew, ABlockLooksOnceMoreBeforeItWrites) {
+  kernel_.run = [](WarpState* warps, uint32_t) {
+    NoteWarp(0, *warps);
+    g_anew.newest = g_anew.newer;
+    warps->block->services->await_writes(warps);
+    NoteWarp(1, *warps);
+  };
+  launch_.block[0] = 32;
+  ASSERT_TRUE(run_.Prepare(launch_, 0, 0));
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
+  EXPECT_EQ(g_anew.seen, (std::vector<uint32_t>{0, 200}));
+}
+
 // The floating-point control state, without the status flags.
 struct Control {
   uint32_t mxcsr = _mm_getcsr() & ~0x3fu;

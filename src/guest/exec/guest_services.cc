@@ -276,6 +276,19 @@ uint64_t DeviceRuntime(WarpState* warp, uint32_t lane, uint32_t function, uint64
                       .result = 0});
 }
 
+void BeginAnew(WarpState* warp) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  run.BeginAnewIfItCan();
+}
+
+void AwaitWrites(WarpState* warp) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  RequireWarpContexts(run);
+  run.AwaitWrites();
+}
+
 uint64_t GlobalTimer(WarpState*) {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -338,6 +351,8 @@ const GuestServices kGuestServices = {
     .set_condition = &SetCondition,
     .device_runtime = &DeviceRuntime,
     .warp_group_barrier = &WarpGroupBarrier,
+    .begin_anew = &BeginAnew,
+    .await_writes = &AwaitWrites,
 };
 
 }  // namespace tutti::guest

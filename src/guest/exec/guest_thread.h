@@ -30,6 +30,7 @@ enum class LeaveReason : uint32_t {
   kGridBarrier,  // all warps of the block wait at the grid's barrier
   kRequest,      // a service that the worker performs: BlockRun::request
   kClusterBarrier,  // no warp of the block can go on before others of its cluster: seen by ClusterRun only
+  kNewerCode,  // it has better code, and can begin anew in that: seen by BlockRun only
 };
 
 struct FaultRecord {

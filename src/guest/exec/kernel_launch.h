@@ -74,6 +74,12 @@ struct KernelLaunch {
     return newest != nullptr ? newest->load(std::memory_order_acquire) : descriptor;
   }
 
+  // Where the code of its blocks sees that.
+  const KernelDescriptor* const* PlaceOfNewest() const {
+    static_assert(sizeof *newest == sizeof descriptor && std::atomic<const KernelDescriptor*>::is_always_lock_free);
+    return newest != nullptr ? reinterpret_cast<const KernelDescriptor* const*>(newest) : &descriptor;
+  }
+
   uint32_t threads() const { return block[0] * block[1] * block[2]; }
   uint32_t warps() const { return (threads() + kWarpSize - 1) / kWarpSize; }
   uint64_t blocks() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }

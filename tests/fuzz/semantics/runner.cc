@@ -132,6 +132,13 @@ guest::FenceWords FenceOf(guest::FenceFault& fault) {
   return {4096, uint64_t{1} << 47, reinterpret_cast<uint64_t>(&fault), 0};
 }
 
+// Of every three programs two have blocks that begin anew.
+compiler::NewerCode NewerCodeOf(Judge judge, uint64_t seed) {
+  using enum compiler::NewerCode;
+  static constexpr compiler::NewerCode kWhen[] = {kNever, kAtOnce, kNowAndThen};
+  return judge == Judge::kQuick ? kWhen[seed % 3] : kNever;
+}
+
 // Of every four programs two have all loops that may run lane after lane do so, the others those where it pays. Of
 // every eight four have no copies for lanes that meet apart, as have functions too large for one: there turns may end.
 compiler::CompileOptions OptionsOf(Judge judge, uint64_t seed) {
@@ -141,7 +148,11 @@ compiler::CompileOptions OptionsOf(Judge judge, uint64_t seed) {
       return {.lane_after_lane = lane_after_lane,
               .apart_copies = copies,
               .target = compiler::HostTarget::Named("x86-64-v3")};
-    case Judge::kQuick: return {.quick = true, .quick_for_all = true, .target = compiler::HostTarget::Detect()};
+    case Judge::kQuick:
+      return {.quick = true,
+              .quick_for_all = true,
+              .quick_renews_all = NewerCodeOf(judge, seed) != compiler::NewerCode::kNever,
+              .target = compiler::HostTarget::Detect()};
     case Judge::kBaseline: return {.apart_copies = copies, .target = compiler::HostTarget::Named("x86-64-v2")};
     default:
       return {.lane_after_lane = lane_after_lane, .apart_copies = copies, .target = compiler::HostTarget::Detect()};
@@ -252,7 +263,8 @@ Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
       auto compiled = compiler::TestModule::Open(text, options);
       if (!compiled) return compiled.error().text;
       if (fenced) std::memcpy(compiled->Variable(guest::kFenceVariable), &words, sizeof words);
-      compiler::GridLaunch launch{.grid = {extent.blocks, 1, 1}, .block = {extent.threads, 1, 1}, .params = params};
+      compiler::GridLaunch launch{.grid = {extent.blocks, 1, 1}, .block = {extent.threads, 1, 1}, .params = params,
+                                    .newer_code = NewerCodeOf(judge, program.seed)};
       const auto result = compiled->Run("k", launch);
       if (!result) return result.error().text;
       if (!result->fault) return "";

@@ -237,6 +237,19 @@ void Stamp(WarpState* w) {
   AtomicAdd(&Pointer(w, 0)[BlockIndex(w)], value);
 }
 
+template <bool yields, bool writes = false>
+void StampOrBeginAnew(WarpState* w) {
+  if (w->warp != 0) return;
+  guest::BlockState& block = *w->block;
+  if (writes) block.writes = 1;
+  AtomicAdd(Pointer(w, 1), 1);
+  do {
+    if (yields) block.services->yield(w);
+    if (__atomic_load_n(block.newest, __ATOMIC_RELAXED) != block.code) block.services->begin_anew(w);
+  } while (BlockIndex(w) == Arguments(w)[3] && __atomic_load_n(Pointer(w, 2), __ATOMIC_ACQUIRE) == 0);
+  AtomicAdd(&Pointer(w, 0)[BlockIndex(w)], 1);
+}
+
 void FaultAtStamp(WarpState* w) { w->block->services->fault(w, guest::FaultKind::kLaunchFailed, 0, 0, 0); }
 
 uint64_t* InCluster(WarpState* w, uint64_t rank, uint64_t word) {
@@ -347,6 +360,9 @@ Kernels AllKernels() {
   add("stamp", &Each<&Stamp<1000>>, 0);
   add("stamp.quick", &Each<&Stamp<1>>, 0, 0, 16384);
   add("stamp.quick.yields", &Each<&Stamp<1, true>>, kYields, 0, 32768);
+  add("stamp.quick.anew", &Each<&StampOrBeginAnew<false>>, 0, 0, 16384);
+  add("stamp.quick.anew.yields", &Each<&StampOrBeginAnew<true>>, kYields, 0, 32768);
+  add("stamp.quick.writes", &Each<&StampOrBeginAnew<false, true>>, 0, 0, 16384);
   add("stamp.faults", &Each<&FaultAtStamp>, 0, 0, 0, &TestKernel::next_location);
   return kernels;
 }

@@ -35,6 +35,9 @@
 //   stamp     out, begun, flag, held        every block adds 1 to *begun and 1000 to out[block]; block `held` waits
 //                                           for *flag in between. Takes no time by itself
 //   stamp.quick, stamp.quick.yields         the same, with 1 in place of 1000; in other stacks and local memory
+//   stamp.quick.anew, ...anew.yields        the same; a block begins anew where it finds newer code, as `held` does
+//                                           while it waits
+//   stamp.quick.writes                      the same, but a block has written something before
 //   stamp.faults                            what replaces them: as `trap`, in PTX line 43
 #pragma once
 
