@@ -211,6 +211,28 @@ TEST(Quick, IsForKernelsThatWaitForOtherBlocks) {
             "");
 }
 
+TEST(Quick, IsForAtomicUpdatesThatAreRetried) {
+  const auto update = [](const std::string& expected) {
+    return Kernel(Long() + "ld.global.u32 %r4, [%d0];\n"
+                           "retry: mov.u32 %r5, %r4; add.u32 %r6, %r5, %r1; max.u32 %r6, %r6, 7;\n"
+                           "atom.global.cas.b32 %r4, [%d0], " + expected + ", %r6; setp.ne.u32 %p0, %r4, %r5;\n"
+                           "@%p0 bra retry;\n");
+  };
+  EXPECT_EQ(Obstacle(update("%r5")), "");
+  EXPECT_THAT(Obstacle(update("%r6")), HasSubstr("rounds")) << "it may have been swapped";
+}
+
+// They take turns, or meet in many ways, where they are lanes of a warp.
+TEST(Quick, IsForShortKernelsWhoseLanesWaitOrMeetOften) {
+  EXPECT_EQ(Obstacle(Kernel("take: atom.global.cas.b32 %r2, [%d0], 0, 1; setp.ne.u32 %p0, %r2, 0; @%p0 bra take;\n"
+                            "st.global.u32 [%d2+4], %r1; st.volatile.global.u32 [%d0], 0;\n")),
+            "");
+  std::string shuffles = "mov.u32 %r2, %r1;\n";
+  for (int i = 0; i < 6; ++i)
+    shuffles += "shfl.sync.bfly.b32 %r3, %r2, " + std::to_string(1 << i % 5) + ", 31, 0xffffffff; add.u32 %r2, %r2, %r3;\n";
+  EXPECT_EQ(Obstacle(Kernel(shuffles + "st.global.u32 [%d2], %r2;\n")), "");
+}
+
 TEST(Quick, IsNotForCallsByAddress) {
   EXPECT_THAT(Obstacle(".version 8.0\n.target sm_80\n.address_size 64\n.func f(.param .b32 x) { ret; }\n"
                        ".visible .entry k(.param .u64 out)\n{\n.reg .b64 %d<4>; .reg .b32 %r<4>; .reg .pred %p;\n"

@@ -13,6 +13,8 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
+#include <optional>
+
 #include "compiler/threads/bounded_rounds.h"
 #include "compiler/threads/cuts.h"
 #include "compiler/widen/analysis/intrinsics.h"
@@ -44,22 +46,32 @@ bool IsDone(Intrinsic kind) {
     case Intrinsic::kFree:
     case Intrinsic::kSetCondition:
     case Intrinsic::kFunction:
+    case Intrinsic::kMatrixRows:
     case Intrinsic::kDeviceRuntime: return true;
     default: return IsStop(kind);
   }
 }
 
-uint32_t CountInstructions(const llvm::Module& module) {
+// Of all functions. `as_many`: what makes the code of warps large counts as so many in it: an operation between lanes,
+// at which lanes may meet apart, and a loop that waits, in which lanes take turns.
+uint32_t CountInstructions(const llvm::Module& module, bool as_many) {
+  constexpr uint32_t kOfAStop = 40, kOfAWait = 250;
   uint32_t count = 0;
-  for (const llvm::Function& function : module) count += function.getInstructionCount();
+  for (const llvm::Function& function : module) {
+    count += function.getInstructionCount();
+    if (!as_many || function.isDeclaration()) continue;
+    for (const llvm::Instruction& instruction : llvm::instructions(function))
+      count += IsStop(instruction) ? kOfAStop : 0;
+    if (MaySpin(function)) count += kOfAWait;
+  }
   return count;
 }
 
 }  // namespace
 
 std::string ObstacleIn(const llvm::Module& module, uint32_t least_instructions) {
-  const uint32_t count = CountInstructions(module);
-  if (count < least_instructions) return fmt::format("it has {} instructions only", count);
+  const uint32_t count = CountInstructions(module, false);
+  if (count < least_instructions && CountInstructions(module, true) < least_instructions) return fmt::format("it has {} instructions only", count);
   if (count > kMostInstructions) return fmt::format("it has {} instructions", count);
   for (const llvm::Function& function : module) {
     if (!IsDone(ClassifyFunction(&function).kind) && !function.use_empty())
@@ -114,6 +126,38 @@ bool OnlyWaits(const LoopAnalyses& analyses, const llvm::Loop& loop) {
          LeavesByWhatOthersWrite(loop, analyses.dominators, analyses.post_dominators);
 }
 
+// `condition` says whether a compare-and-swap has taken place: the number it is that then.
+std::optional<bool> SaysThatItIsSwapped(const llvm::Value* condition) {
+  const auto exchange_of = [](const llvm::Value* value, unsigned field) -> const llvm::AtomicCmpXchgInst* {
+    const auto* part = llvm::dyn_cast<llvm::ExtractValueInst>(value);
+    if (part == nullptr || part->getIndices().front() != field) return nullptr;
+    return llvm::dyn_cast<llvm::AtomicCmpXchgInst>(part->getAggregateOperand());
+  };
+  if (exchange_of(condition, 1) != nullptr) return true;
+  const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+  if (compare == nullptr || !compare->isEquality()) return std::nullopt;
+  for (const unsigned side : {0u, 1u}) {
+    const auto* exchange = exchange_of(compare->getOperand(side), 0);
+    if (exchange != nullptr && exchange->getCompareOperand() == compare->getOperand(1 - side))
+      return compare->getPredicate() == llvm::ICmpInst::ICMP_EQ;
+  }
+  return std::nullopt;
+}
+
+// It is left as soon as a compare-and-swap has taken place, as programs do what there is no atomic operation for: only
+// threads that have done the same meanwhile make another round of it.
+bool RetriesAnUpdate(const LoopAnalyses& analyses, const llvm::Loop& loop) {
+  llvm::SmallVector<llvm::BasicBlock*, 4> exiting;
+  loop.getExitingBlocks(exiting);
+  return llvm::any_of(exiting, [&](const llvm::BasicBlock* block) {
+    const auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+    if (branch == nullptr || !branch->isConditional() || loop.getLoopLatch() == nullptr) return false;
+    const std::optional<bool> swapped = SaysThatItIsSwapped(branch->getCondition());
+    return swapped && !loop.contains(branch->getSuccessor(*swapped ? 0 : 1)) &&
+           analyses.loops.getLoopFor(block) == &loop && analyses.dominators.dominates(block, loop.getLoopLatch());
+  });
+}
+
 }  // namespace
 
 bool HasLoopOfSeveralEntries(const llvm::Function& kernel, const llvm::LoopInfo& loops) {
@@ -127,7 +171,7 @@ std::string ObstacleInLoops(const llvm::Function& kernel, const LoopAnalyses& an
   llvm::DenseMap<const llvm::Loop*, uint64_t> rounds;  // of the loop and those around it
   for (const llvm::Loop* loop : analyses.loops.getLoopsInPreorder()) {
     if (!are_among(loop->getHeader())) continue;
-    const uint64_t own = OnlyWaits(analyses, *loop) ? 1 : MostRounds(*loop, analyses.evolution);
+    const uint64_t own = OnlyWaits(analyses, *loop) || RetriesAnUpdate(analyses, *loop) ? 1 : MostRounds(*loop, analyses.evolution);
     const std::string header = loop->getHeader()->getName().str();
     if (own == 0) return fmt::format("nothing bounds the rounds of the loop at {}", header);
     const llvm::Loop* parent = loop->getParentLoop();

@@ -25,8 +25,8 @@ std::string ObstacleIn(const llvm::Module& module, uint32_t least_instructions);
 std::string ObstacleInKernel(const llvm::Function& kernel);
 
 // The same of its loops, where they are among `blocks`. What has begun there ends in quick code, so it must be sure to
-// end soon: each loop has few rounds whatever the data are, or waits for other threads
-// (widen/divergence/spin_loops.h).
+// end soon: each loop has few rounds whatever the data are, or waits for other threads (widen/divergence/spin_loops.h),
+// or retries an atomic update.
 struct LoopAnalyses {
   const llvm::LoopInfo& loops;
   const llvm::DominatorTree& dominators;

@@ -14,6 +14,7 @@
 #include "compiler/passes/settle_undefined.h"
 #include "compiler/runtime/thread_state.h"
 #include "compiler/threads/cuts.h"
+#include "compiler/threads/matrix_rows.h"
 #include "compiler/threads/renewal.h"
 #include "compiler/threads/suited.h"
 #include "compiler/threads/thread_access.h"
@@ -55,6 +56,7 @@ Result<Renewal> Prepare(llvm::Module& module, llvm::Function& kernel, const Thre
   SayWhatIndicesAre(module, options);
   llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false).run(module, managers.modules);
   if (const std::string obstacle = ObstacleInKernel(kernel); !obstacle.empty()) return NotSuited(obstacle);
+  ExpandMatrixRows(kernel);
   llvm::removeUnreachableBlocks(kernel);
   managers.functions.clear();
   llvm::FunctionPassManager passes;

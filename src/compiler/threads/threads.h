@@ -24,7 +24,8 @@ struct ThreadOptions {
   std::string name;  // of the kernel, for its descriptor
   uint32_t block[3] = {0, 0, 0};  // threads per block; 0,0,0: any shape
   bool has_fma = false;  // the processor
-  // Kernels of fewer instructions are not worth it: optimised, they are there as soon.
+  // Kernels of fewer instructions are not worth it: optimised, they are there as soon. Operations between lanes and
+  // loops that wait count as many.
   uint32_t least_instructions = 0;
   // also with loops that may go round for long behind what others can see; for tests
   bool any_loop = false;

@@ -225,8 +225,9 @@ unsigned CountAttempts(const Loop& loop) {
   return count;
 }
 
-bool MaySpin(llvm::Function& function) {
-  const llvm::DominatorTree dominators(function);
+bool MaySpin(const llvm::Function& function) {
+  // LLVM's type for both kinds of functions; nothing is changed.
+  const llvm::DominatorTree dominators(const_cast<llvm::Function&>(function));
   const llvm::LoopInfo loops(dominators);
   return llvm::any_of(function, [&](const BasicBlock& block) {
     const Loop* loop = loops.getLoopFor(&block);

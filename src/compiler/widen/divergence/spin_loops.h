@@ -35,6 +35,6 @@ std::vector<llvm::BasicBlock*> SpinLoopHeaders(llvm::Function& function);
 unsigned CountAttempts(const llvm::Loop& loop);
 
 // Something in the function may make it spin; for functions whose loops are not in canonical form yet.
-bool MaySpin(llvm::Function& function);
+bool MaySpin(const llvm::Function& function);
 
 }  // namespace tutti::compiler
