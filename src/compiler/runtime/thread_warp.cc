@@ -281,7 +281,8 @@ class Threads {
       ids[lane] = Of(lane).members;
       phases[lane] = Of(lane).phase;
     });
-    const uint32_t passed = services_->barrier_pass(warp(), at, ids, phases, (At(Stop::kYield) | At(Stop::kWrite)) == 0);
+    const uint32_t passed =
+        services_->barrier_pass(warp(), at, ids, phases, (At(Stop::kYield) | At(Stop::kWrite)) == 0);
     ForEachLane(passed, [&](uint32_t lane) {
       ThreadState& thread = Of(lane);
       thread.has_arrived = 0;

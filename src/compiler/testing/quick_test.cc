@@ -177,15 +177,35 @@ TEST(Quick, BlocksBeginAnewWhereTheyHaveWrittenNothing) {
   }
 }
 
+// The rounds behind it, where they look for newer code else, are few.
+TEST(Quick, ABlockThatHasPrintedDoesNotBeginAnew) {
+  CompileOptions options = Quick();
+  options.quick_renews_all = true;
+  auto module = TestModule::Open(
+      Kernel("mov.u64 %d3, text; cvta.global.u64 %d3, %d3;\n"
+             "{ .param .b64 f; st.param.b64 [f], %d3; .param .b64 a; st.param.b64 [a], 0; .param .b32 r;\n"
+             "call.uni (r), vprintf, (f, a); }\nmov.u32 %r0, 5;\n" +
+                 Loop("red.shared.add.u32 [s], 1;\n"),
+             ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a); .shared .align 4 .b32 s;\n"
+             ".global .align 1 .b8 text[2] = {97, 0};\n"),
+      options);
+  ASSERT_TRUE(module) << module.error().text;
+  GridLaunch launch{.block = {3, 1, 1}, .newer_code = NewerCode::kAtOnce};
+  const auto result = module->Run("k", launch.Param(uint64_t{0}).Param(uint32_t{0}));
+  ASSERT_TRUE(result) << result.error().text;
+  EXPECT_EQ(result->output, "aaa");
+  EXPECT_EQ(result->begun_anew, 1u) << "in front of the text";
+}
+
 // The first warp has no rounds.
 TEST(Quick, NoThreadWritesBeforeTheOthersOfItsBlockHaveLeftTheirLoops) {
   const RanAnew ran = RunAnew(Kernel("red.global.add.u32 [%d2], 1;\n"), 2, 64, 0);
   EXPECT_EQ(ran.begun_anew, 0u) << "it is sure to end soon";
-  const RanAnew apart = RunAnew(Kernel("setp.lt.u32 %p2, %r1, 32; @%p2 bra write;\n" +
-                                           Loop("red.shared.add.u32 [s], 1;\n") +
-                                           "write: red.global.add.u32 [%d2], 1;\n",
-                                       ".shared .align 4 .b32 s;\n"),
-                                2, 64, 50);
+  const RanAnew apart =
+      RunAnew(Kernel("setp.lt.u32 %p2, %r1, 32; @%p2 bra write;\n" + Loop("red.shared.add.u32 [s], 1;\n") +
+                         "write: red.global.add.u32 [%d2], 1;\n",
+                     ".shared .align 4 .b32 s;\n"),
+              2, 64, 50);
   ASSERT_EQ(apart.error, "");
   EXPECT_EQ(apart.begun_anew, 2u);
   for (uint32_t thread = 0; thread < 64; ++thread) EXPECT_EQ(apart.out[thread], 2u) << thread;
@@ -194,10 +214,10 @@ TEST(Quick, NoThreadWritesBeforeTheOthersOfItsBlockHaveLeftTheirLoops) {
 // Lanes that wait for each other's writes, in a warp and from warp to warp.
 TEST(Quick, LanesThatWaitForWhatOthersWriteBeginToWrite) {
   const RanAnew ran = RunAnew(Kernel(Loop("red.shared.add.u32 [s], 1;\n") +
-                                     "setp.eq.u32 %p1, %r1, 5; @%p1 bra first;\n"
-                                     "wait: ld.volatile.global.u32 %r6, [%d0+20]; setp.eq.u32 %p2, %r6, 0;\n"
-                                     "@%p2 bra wait; st.global.u32 [%d2], %r1; bra end;\n"
-                                     "first: st.volatile.global.u32 [%d2], 77;\nend:\n",
+                                         "setp.eq.u32 %p1, %r1, 5; @%p1 bra first;\n"
+                                         "wait: ld.volatile.global.u32 %r6, [%d0+20]; setp.eq.u32 %p2, %r6, 0;\n"
+                                         "@%p2 bra wait; st.global.u32 [%d2], %r1; bra end;\n"
+                                         "first: st.volatile.global.u32 [%d2], 77;\nend:\n",
                                      ".shared .align 4 .b32 s;\n"),
                               1, 96, 50);
   ASSERT_EQ(ran.error, "");
@@ -213,10 +233,13 @@ TEST(Quick, IsForKernelsThatWaitForOtherBlocks) {
 
 TEST(Quick, IsForAtomicUpdatesThatAreRetried) {
   const auto update = [](const std::string& expected) {
-    return Kernel(Long() + "ld.global.u32 %r4, [%d0];\n"
-                           "retry: mov.u32 %r5, %r4; add.u32 %r6, %r5, %r1; max.u32 %r6, %r6, 7;\n"
-                           "atom.global.cas.b32 %r4, [%d0], " + expected + ", %r6; setp.ne.u32 %p0, %r4, %r5;\n"
-                           "@%p0 bra retry;\n");
+    return Kernel(Long() +
+                  "ld.global.u32 %r4, [%d0];\n"
+                  "retry: mov.u32 %r5, %r4; add.u32 %r6, %r5, %r1; max.u32 %r6, %r6, 7;\n"
+                  "atom.global.cas.b32 %r4, [%d0], " +
+                  expected +
+                  ", %r6; setp.ne.u32 %p0, %r4, %r5;\n"
+                  "@%p0 bra retry;\n");
   };
   EXPECT_EQ(Obstacle(update("%r5")), "");
   EXPECT_THAT(Obstacle(update("%r6")), HasSubstr("rounds")) << "it may have been swapped";
@@ -229,7 +252,8 @@ TEST(Quick, IsForShortKernelsWhoseLanesWaitOrMeetOften) {
             "");
   std::string shuffles = "mov.u32 %r2, %r1;\n";
   for (int i = 0; i < 6; ++i)
-    shuffles += "shfl.sync.bfly.b32 %r3, %r2, " + std::to_string(1 << i % 5) + ", 31, 0xffffffff; add.u32 %r2, %r2, %r3;\n";
+    shuffles +=
+        "shfl.sync.bfly.b32 %r3, %r2, " + std::to_string(1 << i % 5) + ", 31, 0xffffffff; add.u32 %r2, %r2, %r3;\n";
   EXPECT_EQ(Obstacle(Kernel(shuffles + "st.global.u32 [%d2], %r2;\n")), "");
 }
 
@@ -454,16 +478,19 @@ TEST(Quick, LanesThatWaitForALockSleepOrNot) {
 std::vector<uint64_t> RunFunctions(const std::string& type, const std::vector<std::string>& instructions,
                                    const std::vector<uint64_t>& in, const CompileOptions& options) {
   constexpr uint32_t kThreads = 256;
-  std::string body = "ld.param.u64 %d0, [out]; ld.param.u64 %d1, [in]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;\n"
-                     "mad.lo.u32 %r1, %r1, 256, %r2; mul.wide.u32 %d2, %r1, 8; add.u64 %d1, %d1, %d2;\n"
-                     "mul.wide.u32 %d2, %r1, " + std::to_string(8 * instructions.size()) + "; add.u64 %d0, %d0, %d2;\n";
+  std::string body =
+      "ld.param.u64 %d0, [out]; ld.param.u64 %d1, [in]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;\n"
+      "mad.lo.u32 %r1, %r1, 256, %r2; mul.wide.u32 %d2, %r1, 8; add.u64 %d1, %d1, %d2;\n"
+      "mul.wide.u32 %d2, %r1, " +
+      std::to_string(8 * instructions.size()) + "; add.u64 %d0, %d0, %d2;\n";
   for (int i = 0; i < 3; ++i)
     body += "ld.global." + type + " %f" + std::to_string(i) + ", [%d1+" + std::to_string(8 * i) + "];\n";
   for (size_t i = 0; i < instructions.size(); ++i)
     body += instructions[i] + "\nst.global." + type + " [%d0+" + std::to_string(8 * i) + "], %f3;\n";
   auto module = TestModule::Open(
       ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 in)\n{\n"
-      ".reg .b32 %r<4>; .reg .b64 %d<4>; .reg ." + type + " %f<4>;\n" + body + "ret;\n}\n",
+      ".reg .b32 %r<4>; .reg .b64 %d<4>; .reg ." +
+          type + " %f<4>;\n" + body + "ret;\n}\n",
       options);
   EXPECT_TRUE(module) << module.error().text;
   const auto blocks = static_cast<uint32_t>((in.size() - 2) / kThreads);
@@ -477,10 +504,14 @@ std::vector<uint64_t> RunFunctions(const std::string& type, const std::vector<st
 
 template <typename Number, typename Bits>
 void ExpectSameFunctions(const std::string& type, const std::vector<std::string>& instructions) {
-  constexpr Bits kPeculiar[] = {0, 1, std::bit_cast<Bits>(Number{1}), std::bit_cast<Bits>(Number{-1.5}),
+  constexpr Bits kPeculiar[] = {0,
+                                1,
+                                std::bit_cast<Bits>(Number{1}),
+                                std::bit_cast<Bits>(Number{-1.5}),
                                 std::bit_cast<Bits>(std::numeric_limits<Number>::infinity()),
                                 std::bit_cast<Bits>(std::numeric_limits<Number>::max()),
-                                std::bit_cast<Bits>(std::numeric_limits<Number>::min()), ~Bits{0}};
+                                std::bit_cast<Bits>(std::numeric_limits<Number>::min()),
+                                ~Bits{0}};
   std::mt19937_64 random(7);
   std::vector<uint64_t> in(64 * 256 + 2);
   for (uint64_t& word : in) {
@@ -517,10 +548,12 @@ TEST(Quick, FunctionsOfOneLaneAreThoseOfAWarp) {
     }
   }
   // Rounded to odd, then to nearest.
-  f32.push_back("{ .reg .b16 %h<3>; cvt.rn.f16.f32 %h0, %f0; cvt.rn.f16.f32 %h1, %f1; cvt.rn.f16.f32 %h2, %f2;\n"
-                "fma.rn.f16 %h0, %h0, %h1, %h2; cvt.f32.f16 %f3, %h0; }");
-  f32.push_back("{ .reg .b16 %h<3>; cvt.rn.bf16.f32 %h0, %f0; cvt.rn.bf16.f32 %h1, %f1; cvt.rn.bf16.f32 %h2, %f2;\n"
-                "fma.rn.bf16 %h0, %h0, %h1, %h2; cvt.f32.bf16 %f3, %h0; }");
+  f32.push_back(
+      "{ .reg .b16 %h<3>; cvt.rn.f16.f32 %h0, %f0; cvt.rn.f16.f32 %h1, %f1; cvt.rn.f16.f32 %h2, %f2;\n"
+      "fma.rn.f16 %h0, %h0, %h1, %h2; cvt.f32.f16 %f3, %h0; }");
+  f32.push_back(
+      "{ .reg .b16 %h<3>; cvt.rn.bf16.f32 %h0, %f0; cvt.rn.bf16.f32 %h1, %f1; cvt.rn.bf16.f32 %h2, %f2;\n"
+      "fma.rn.bf16 %h0, %h0, %h1, %h2; cvt.f32.bf16 %f3, %h0; }");
   ExpectSameFunctions<float, uint32_t>("f32", f32);
   ExpectSameFunctions<double, uint64_t>("f64", f64);
 }

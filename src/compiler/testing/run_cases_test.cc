@@ -40,13 +40,14 @@ struct CaseOutcome {
 };
 
 CaseOutcome RunOf(const run_test::TestCase& test, const CompileOptions& options,
-                  NewerCode newer_code = NewerCode::kNever) {
+                  NewerCode newer_code = NewerCode::kNever, const guest::KernelDescriptor* newer = nullptr) {
   CaseOutcome outcome;
   for (const auto& buffer : test.buffers) outcome.buffers.push_back(buffer.bytes);
   int error = 0;
   auto module = TestModule::Open(test.ptx, options);
   GridLaunch launch = LaunchOf(test, outcome.buffers);
   launch.newer_code = newer_code;
+  launch.newer = newer;
   Result<GridResult> result = module ? module->Run(test.kernel, std::move(launch)) : std::unexpected(module.error());
   if (!result) {
     error = result.error().code;
@@ -100,16 +101,23 @@ TEST_P(RunCase, GivesTheSameAThreadAtATime) {
   ExpectWhatItSays(test, outcome);
 }
 
-// Each at the first moment where a block may begin anew, and at others.
+// Each at the first moment where a block may begin anew, and at others; in the same code, and in the optimised one.
 TEST_P(RunCase, GivesTheSameWhereBlocksBeginAnew) {
   const run_test::TestCase test = run_test::ReadTestCase(GetParam());
+  auto optimised = TestModule::Open(test.ptx);
+  if (!optimised) GTEST_SKIP() << optimised.error().text;
+  const auto kernel = optimised->Kernel(test.kernel, {test.block[0], test.block[1], test.block[2]});
+  if (!kernel) GTEST_SKIP() << kernel.error().text;
+  constexpr const guest::KernelDescriptor* kTheSame = nullptr;
+  const CompileOptions quick{
+      .quick = true, .quick_for_all = true, .quick_renews_all = true, .target = HostTarget::Detect()};
   for (const NewerCode when : {NewerCode::kAtOnce, NewerCode::kNowAndThen}) {
-    const CaseOutcome outcome = RunOf(
-        test,
-        {.quick = true, .quick_for_all = true, .quick_renews_all = true, .target = HostTarget::Detect()}, when);
-    if (outcome.error == "CUDA_ERROR_NOT_SUPPORTED" && outcome.why.contains("a thread at a time"))
-      GTEST_SKIP() << outcome.why;
-    ExpectWhatItSays(test, outcome);
+    for (const guest::KernelDescriptor* newer : {&(*kernel)->descriptor(), kTheSame}) {
+      const CaseOutcome outcome = RunOf(test, quick, when, newer);
+      if (outcome.error == "CUDA_ERROR_NOT_SUPPORTED" && outcome.why.contains("a thread at a time"))
+        GTEST_SKIP() << outcome.why;
+      ExpectWhatItSays(test, outcome);
+    }
   }
 }
 

@@ -118,11 +118,13 @@ bool RunToTheEnd(guest::GuestThread& thread, std::vector<BlockRun*>& runs, GridR
   return true;
 }
 
-// Two descriptors of one code, of which now one, now the other is the newer.
+// Two codes, of which now one, now the other is the newer.
 class Codes {
  public:
-  Codes(const guest::KernelDescriptor& kernel, NewerCode when) : when_(when), codes_{kernel, kernel} {
-    if (when == NewerCode::kNowAndThen) now_and_then_ = std::jthread([this](const std::stop_token& stop) { Change(stop); });
+  Codes(const guest::KernelDescriptor& kernel, const guest::KernelDescriptor& newer, NewerCode when)
+      : when_(when), codes_{kernel, newer} {
+    if (when == NewerCode::kNowAndThen)
+      now_and_then_ = std::jthread([this](const std::stop_token& stop) { Change(stop); });
   }
 
   const guest::KernelDescriptor* first() const { return codes_.data(); }
@@ -160,7 +162,8 @@ GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& 
   guest::KernelDescriptor kernel = descriptor;
   kernel.stack_bytes += launch.spare_stack_bytes;
   const bool are_together = launch.cooperative || launch.cluster != std::array<uint32_t, 3>{1, 1, 1};
-  Codes codes(kernel, are_together ? NewerCode::kNever : launch.newer_code);
+  Codes codes(kernel, launch.newer != nullptr ? *launch.newer : kernel,
+              are_together ? NewerCode::kNever : launch.newer_code);
   const uint64_t window_bytes = launch.window_bytes != 0 ? launch.window_bytes : kWholeProcess;
   const uint64_t reach = launch.window_reach != 0 ? launch.window_reach : window_bytes;
   const std::atomic<uint64_t> reach_begin = launch.window_base, reach_end = launch.window_base + reach;

@@ -15,7 +15,7 @@
 
 namespace tutti::compiler {
 
-// When code that is newer, and the same, comes for a grid whose blocks do not run together.
+// When newer code comes for a grid whose blocks do not run together.
 enum class NewerCode : uint8_t {
   kNever,
   kAtOnce,  // when a block has begun: it begins anew where it first looks for it, if it does
@@ -35,6 +35,7 @@ struct GridLaunch {
   uint64_t window_reach_now = 0;  // what KernelHost::MayTouch answers with; 0: the same
   bool cooperative = false;  // all blocks are resident at once
   NewerCode newer_code = NewerCode::kNever;
+  const guest::KernelDescriptor* newer = nullptr;  // which; null: the same again
   uint32_t spare_stack_bytes = 0;  // unoptimised code needs more stack than its descriptor says
 
   // Appends a parameter at its natural alignment.

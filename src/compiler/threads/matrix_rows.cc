@@ -36,9 +36,7 @@ class MatrixRows {
 
  private:
   // Lane 4 g + t gets word t of row g.
-  Value* Along(unsigned matrix) {
-    return WordOf(matrix, builder_.CreateLShr(lane_, 2), builder_.CreateAnd(lane_, 3));
-  }
+  Value* Along(unsigned matrix) { return WordOf(matrix, builder_.CreateLShr(lane_, 2), builder_.CreateAnd(lane_, 3)); }
 
   // Lane 4 g + t gets element g, of 16 bits, of the rows 2 t and 2 t + 1.
   Value* Across(unsigned matrix) {
@@ -55,8 +53,8 @@ class MatrixRows {
 
   Value* WordOf(unsigned matrix, Value* row, Value* word) {
     Value* lane = builder_.CreateOr(row, 8 * matrix);
-    llvm::CallInst* shuffled = builder_.CreateCall(
-        shuffle_, {builder_.getInt32(~0u), call_.getArgOperand(0), lane, builder_.getInt32(31)});
+    llvm::CallInst* shuffled =
+        builder_.CreateCall(shuffle_, {builder_.getInt32(~0u), call_.getArgOperand(0), lane, builder_.getInt32(31)});
     Value* begin = builder_.CreateZExt(builder_.CreateExtractValue(shuffled, 0), builder_.getInt64Ty());
     Value* at = builder_.CreateAdd(begin, builder_.CreateZExt(builder_.CreateShl(word, 2), builder_.getInt64Ty()));
     constexpr unsigned kShared = 3;

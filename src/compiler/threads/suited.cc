@@ -71,7 +71,8 @@ uint32_t CountInstructions(const llvm::Module& module, bool as_many) {
 
 std::string ObstacleIn(const llvm::Module& module, uint32_t least_instructions) {
   const uint32_t count = CountInstructions(module, false);
-  if (count < least_instructions && CountInstructions(module, true) < least_instructions) return fmt::format("it has {} instructions only", count);
+  if (count < least_instructions && CountInstructions(module, true) < least_instructions)
+    return fmt::format("it has {} instructions only", count);
   if (count > kMostInstructions) return fmt::format("it has {} instructions", count);
   for (const llvm::Function& function : module) {
     if (!IsDone(ClassifyFunction(&function).kind) && !function.use_empty())
@@ -171,7 +172,8 @@ std::string ObstacleInLoops(const llvm::Function& kernel, const LoopAnalyses& an
   llvm::DenseMap<const llvm::Loop*, uint64_t> rounds;  // of the loop and those around it
   for (const llvm::Loop* loop : analyses.loops.getLoopsInPreorder()) {
     if (!are_among(loop->getHeader())) continue;
-    const uint64_t own = OnlyWaits(analyses, *loop) || RetriesAnUpdate(analyses, *loop) ? 1 : MostRounds(*loop, analyses.evolution);
+    const uint64_t own =
+        OnlyWaits(analyses, *loop) || RetriesAnUpdate(analyses, *loop) ? 1 : MostRounds(*loop, analyses.evolution);
     const std::string header = loop->getHeader()->getName().str();
     if (own == 0) return fmt::format("nothing bounds the rounds of the loop at {}", header);
     const llvm::Loop* parent = loop->getParentLoop();

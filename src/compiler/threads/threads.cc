@@ -70,11 +70,10 @@ Result<Renewal> Prepare(llvm::Module& module, llvm::Function& kernel, const Thre
                 managers.functions.getResult<llvm::DominatorTreeAnalysis>(kernel),
                 managers.functions.getResult<llvm::PostDominatorTreeAnalysis>(kernel));
   managers.functions.clear();  // yields have blocks of their own
-  const LoopAnalyses analyses{
-      .loops = managers.functions.getResult<llvm::LoopAnalysis>(kernel),
-      .dominators = managers.functions.getResult<llvm::DominatorTreeAnalysis>(kernel),
-      .post_dominators = managers.functions.getResult<llvm::PostDominatorTreeAnalysis>(kernel),
-      .evolution = managers.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel)};
+  const LoopAnalyses analyses{.loops = managers.functions.getResult<llvm::LoopAnalysis>(kernel),
+                              .dominators = managers.functions.getResult<llvm::DominatorTreeAnalysis>(kernel),
+                              .post_dominators = managers.functions.getResult<llvm::PostDominatorTreeAnalysis>(kernel),
+                              .evolution = managers.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel)};
   const bool ends_soon = ObstacleInLoops(kernel, analyses, [](const llvm::BasicBlock*) { return true; }).empty();
   if (ends_soon && !options.renews_all) return Renewal();
   const auto behind = BlocksBehindWrites(kernel);

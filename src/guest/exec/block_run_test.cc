@@ -199,6 +199,19 @@ TEST_F(BlockRunAnew, WarpsThatCanGoNoFurtherAreNotWaitedFor) {
   EXPECT_EQ(g_anew.seen, (std::vector<uint32_t>{0, 1, 2, 3, 100, 101, 102, 103}));
 }
 
+TEST_F(BlockRunAnew, ABlockThatHasWrittenDoesNotBeginAnew) {
+  kernel_.run = [](WarpState* warps, uint32_t) {
+    warps->block->services->await_writes(warps);
+    g_anew.newest = g_anew.newer;
+    warps->block->services->begin_anew(warps);
+    NoteWarp(1, *warps);
+  };
+  launch_.block[0] = 32;
+  ASSERT_TRUE(run_.Prepare(launch_, 0, 0));
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
+  EXPECT_EQ(g_anew.seen, (std::vector<uint32_t>{100}));
+}
+
 // Newer code has come by the time when a block is to write.
 TEST_F(BlockRunAnew, ABlockLooksOnceMoreBeforeItWrites) {
   kernel_.run = [](WarpState* warps, uint32_t) {

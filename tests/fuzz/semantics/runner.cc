@@ -263,8 +263,10 @@ Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
       auto compiled = compiler::TestModule::Open(text, options);
       if (!compiled) return compiled.error().text;
       if (fenced) std::memcpy(compiled->Variable(guest::kFenceVariable), &words, sizeof words);
-      compiler::GridLaunch launch{.grid = {extent.blocks, 1, 1}, .block = {extent.threads, 1, 1}, .params = params,
-                                    .newer_code = NewerCodeOf(judge, program.seed)};
+      compiler::GridLaunch launch{.grid = {extent.blocks, 1, 1},
+                                  .block = {extent.threads, 1, 1},
+                                  .params = params,
+                                  .newer_code = NewerCodeOf(judge, program.seed)};
       const auto result = compiled->Run("k", launch);
       if (!result) return result.error().text;
       if (!result->fault) return "";
