@@ -1,5 +1,5 @@
 // The functions of functions.def for one lane, as machine code: the same sources with vectors of one. For quick code
-// (compiler/threads). Compiled twice: for processors that have fused multiply-adds (`_fma`), and for those that have none.
+// (compiler/threads). Compiled twice: for processors that have fused multiply-adds (`_fma`), and for others.
 #define TUTTI_LANES 1
 #define TUTTI_EXPORT TUTTI_INLINE
 

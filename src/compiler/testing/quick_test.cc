@@ -3,33 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cmath>
 #include <cstdint>
-#include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "compiler/testing/quick_kernel.h"
 #include "compiler/testing/test_module.h"
-#include "cuda/result.h"
 
 namespace tutti::compiler {
 namespace {
 
 using testing::HasSubstr;
-
-std::string Kernel(const std::string& body, const std::string& variables = "") {
-  return ".version 8.0\n.target sm_80\n.address_size 64\n" + variables +
-         ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n.reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %d<8>;\n"
-         "ld.param.u64 %d0, [out]; ld.param.u32 %r0, [n];\n"
-         "mov.u32 %r1, %tid.x; mul.wide.u32 %d1, %r1, 4; add.u64 %d2, %d0, %d1;\n" +
-         body + "ret;\n}\n";
-}
-
-CompileOptions Quick(bool for_all = true) {
-  return {.quick = true, .quick_for_all = for_all, .target = HostTarget::Detect()};
-}
 
 struct Ran {
   std::vector<uint32_t> out;
@@ -52,25 +36,6 @@ Ran RunQuick(const std::string& ptx, uint32_t threads, uint32_t n = 0) {
     ran.fault = result->fault;
   }
   return ran;
-}
-
-// What the compiler says about a kernel that the server asks quick code of.
-std::string Obstacle(const std::string& ptx) {
-  auto compiler = ImageCompiler::Open({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()});
-  if (!compiler) return compiler.error().text;
-  CompileOptions options = Quick(false);
-  options.block = {64, 1, 1};
-  const auto code = (*compiler)->Compile("k", options);
-  if (code) return "";
-  EXPECT_EQ(code.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
-  return code.error().text;
-}
-
-// Long enough to be worth it.
-std::string Long() {
-  std::string body;
-  for (int i = 0; i < 300; ++i) body += "mul.lo.u32 %r3, %r3, %r1; xor.b32 %r3, %r3, %r0;\n";
-  return "mov.u32 %r3, %r1;\n" + body + "st.global.u32 [%d2], %r3;\n";
 }
 
 TEST(Quick, IsForLongKernelsOnly) {
@@ -117,112 +82,6 @@ TEST(Quick, IsForKernelsWhoseBlocksAreSureToEndSoonOnceTheyWrite) {
                                      "round: st.global.u32 [%d2+4096], %r4; add.u32 %r5, %r4, 128;\n"
                                      "setp.lt.s32 %p0, %r4, 0; mov.u32 %r4, %r5; @%p0 bra round;\n")),
             "");
-}
-
-std::string Loop(const std::string& body) {
-  return "mov.u32 %r4, 0;\nround: add.u32 %r4, %r4, 1;\n" + body + "setp.lt.u32 %p0, %r4, %r0; @%p0 bra round;\n";
-}
-
-TEST(Quick, IsForLoopsWithoutBoundsInFrontOfAllThatOthersCanSee) {
-  const std::string variable = ".shared .align 4 .b32 s[64];\n";
-  const std::string shared = "atom.shared.add.u32 %r5, [s], %r4; st.shared.u32 [s+4], %r5;\n";
-  EXPECT_EQ(Obstacle(Kernel(Loop(shared + "ld.global.u32 %r5, [%d2]; xor.b32 %r3, %r3, %r5; bar.sync 0;\n") + Long(),
-                            variable)),
-            "");
-  EXPECT_THAT(Obstacle(Kernel(Long() + Loop(shared), variable)), HasSubstr("rounds"));
-  EXPECT_THAT(Obstacle(Kernel("red.global.add.u32 [%d2], 1;\n" + Loop(shared) + Long(), variable)),
-              HasSubstr("rounds"));
-  EXPECT_THAT(Obstacle(Kernel("st.u32 [%d2], 1;\n" + Loop(shared) + Long(), variable)), HasSubstr("rounds"));
-  EXPECT_THAT(Obstacle(Kernel(Loop("mov.u32 %r6, 0;\ninner: red.shared.add.u32 [s], %r6; add.u32 %r6, %r6, 1;\n"
-                                   "setp.lt.u32 %p1, %r6, %r4; @%p1 bra inner; st.global.u32 [%d2], %r6;\n") +
-                                  Long(),
-                              variable)),
-              HasSubstr("rounds"));
-}
-
-// Each thread counts `n` rounds in shared memory, then all that have counted in global memory.
-std::string CountsInRounds() {
-  return Kernel("mov.u32 %r2, s; setp.ne.u32 %p1, %r1, 0; @%p1 bra clean; st.shared.u32 [s], 0; clean: bar.sync 0;\n" +
-                    Loop("red.shared.add.u32 [s], 1;\n") +
-                    "bar.sync 0; ld.shared.u32 %r5, [s]; red.global.add.u32 [%d2], %r5;\n",
-                ".shared .align 4 .b32 s;\n");
-}
-
-struct RanAnew {
-  std::vector<uint32_t> out;
-  uint64_t begun_anew = 0;
-  std::string error;
-};
-
-RanAnew RunAnew(const std::string& ptx, uint32_t blocks, uint32_t threads, uint32_t n,
-                NewerCode when = NewerCode::kAtOnce) {
-  RanAnew ran{.out = std::vector<uint32_t>(threads), .error = ""};
-  auto module = TestModule::Open(ptx, Quick());
-  if (!module) return {.out = {}, .error = module.error().text};
-  GridLaunch launch{.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .newer_code = when};
-  const auto result = module->Run("k", launch.Param(ran.out.data()).Param(n));
-  if (!result) return {.out = {}, .error = result.error().text};
-  ran.begun_anew = result->begun_anew;
-  return ran;
-}
-
-TEST(Quick, BlocksBeginAnewWhereTheyHaveWrittenNothing) {
-  for (const NewerCode when : {NewerCode::kAtOnce, NewerCode::kNowAndThen}) {
-    const RanAnew ran = RunAnew(CountsInRounds(), 3, 96, 1000, when);
-    ASSERT_EQ(ran.error, "");
-    for (uint32_t thread = 0; thread < 96; ++thread) EXPECT_EQ(ran.out[thread], 3u * 96 * 1000) << thread;
-    if (when == NewerCode::kAtOnce) {
-      EXPECT_EQ(ran.begun_anew, 3u);
-    }
-  }
-}
-
-// The rounds behind it, where they look for newer code else, are few.
-TEST(Quick, ABlockThatHasPrintedDoesNotBeginAnew) {
-  CompileOptions options = Quick();
-  options.quick_renews_all = true;
-  auto module = TestModule::Open(
-      Kernel("mov.u64 %d3, text; cvta.global.u64 %d3, %d3;\n"
-             "{ .param .b64 f; st.param.b64 [f], %d3; .param .b64 a; st.param.b64 [a], 0; .param .b32 r;\n"
-             "call.uni (r), vprintf, (f, a); }\nmov.u32 %r0, 5;\n" +
-                 Loop("red.shared.add.u32 [s], 1;\n"),
-             ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a); .shared .align 4 .b32 s;\n"
-             ".global .align 1 .b8 text[2] = {97, 0};\n"),
-      options);
-  ASSERT_TRUE(module) << module.error().text;
-  GridLaunch launch{.block = {3, 1, 1}, .newer_code = NewerCode::kAtOnce};
-  const auto result = module->Run("k", launch.Param(uint64_t{0}).Param(uint32_t{0}));
-  ASSERT_TRUE(result) << result.error().text;
-  EXPECT_EQ(result->output, "aaa");
-  EXPECT_EQ(result->begun_anew, 1u) << "in front of the text";
-}
-
-// The first warp has no rounds.
-TEST(Quick, NoThreadWritesBeforeTheOthersOfItsBlockHaveLeftTheirLoops) {
-  const RanAnew ran = RunAnew(Kernel("red.global.add.u32 [%d2], 1;\n"), 2, 64, 0);
-  EXPECT_EQ(ran.begun_anew, 0u) << "it is sure to end soon";
-  const RanAnew apart =
-      RunAnew(Kernel("setp.lt.u32 %p2, %r1, 32; @%p2 bra write;\n" + Loop("red.shared.add.u32 [s], 1;\n") +
-                         "write: red.global.add.u32 [%d2], 1;\n",
-                     ".shared .align 4 .b32 s;\n"),
-              2, 64, 50);
-  ASSERT_EQ(apart.error, "");
-  EXPECT_EQ(apart.begun_anew, 2u);
-  for (uint32_t thread = 0; thread < 64; ++thread) EXPECT_EQ(apart.out[thread], 2u) << thread;
-}
-
-// Lanes that wait for each other's writes, in a warp and from warp to warp.
-TEST(Quick, LanesThatWaitForWhatOthersWriteBeginToWrite) {
-  const RanAnew ran = RunAnew(Kernel(Loop("red.shared.add.u32 [s], 1;\n") +
-                                         "setp.eq.u32 %p1, %r1, 5; @%p1 bra first;\n"
-                                         "wait: ld.volatile.global.u32 %r6, [%d0+20]; setp.eq.u32 %p2, %r6, 0;\n"
-                                         "@%p2 bra wait; st.global.u32 [%d2], %r1; bra end;\n"
-                                         "first: st.volatile.global.u32 [%d2], 77;\nend:\n",
-                                     ".shared .align 4 .b32 s;\n"),
-                              1, 96, 50);
-  ASSERT_EQ(ran.error, "");
-  EXPECT_EQ(ran.begun_anew, 1u);
-  for (uint32_t thread = 0; thread < 96; ++thread) EXPECT_EQ(ran.out[thread], thread == 5 ? 77 : thread) << thread;
 }
 
 TEST(Quick, IsForKernelsThatWaitForOtherBlocks) {
@@ -471,91 +330,6 @@ TEST(Quick, LanesThatWaitForALockSleepOrNot) {
                            32);
   ASSERT_EQ(ran.error, "");
   EXPECT_EQ(ran.out[0], 0u);
-}
-
-// Each instruction of `type` (f32 or f64) that a function of the guest runtime does, of three operands as far as it has
-// so many: what the threads get, one instruction after the other.
-std::vector<uint64_t> RunFunctions(const std::string& type, const std::vector<std::string>& instructions,
-                                   const std::vector<uint64_t>& in, const CompileOptions& options) {
-  constexpr uint32_t kThreads = 256;
-  std::string body =
-      "ld.param.u64 %d0, [out]; ld.param.u64 %d1, [in]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;\n"
-      "mad.lo.u32 %r1, %r1, 256, %r2; mul.wide.u32 %d2, %r1, 8; add.u64 %d1, %d1, %d2;\n"
-      "mul.wide.u32 %d2, %r1, " +
-      std::to_string(8 * instructions.size()) + "; add.u64 %d0, %d0, %d2;\n";
-  for (int i = 0; i < 3; ++i)
-    body += "ld.global." + type + " %f" + std::to_string(i) + ", [%d1+" + std::to_string(8 * i) + "];\n";
-  for (size_t i = 0; i < instructions.size(); ++i)
-    body += instructions[i] + "\nst.global." + type + " [%d0+" + std::to_string(8 * i) + "], %f3;\n";
-  auto module = TestModule::Open(
-      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 in)\n{\n"
-      ".reg .b32 %r<4>; .reg .b64 %d<4>; .reg ." +
-          type + " %f<4>;\n" + body + "ret;\n}\n",
-      options);
-  EXPECT_TRUE(module) << module.error().text;
-  const auto blocks = static_cast<uint32_t>((in.size() - 2) / kThreads);
-  std::vector<uint64_t> out(size_t{blocks} * kThreads * instructions.size());
-  GridLaunch launch{.grid = {blocks, 1, 1}, .block = {kThreads, 1, 1}};
-  const auto result = module->Run("k", launch.Param(out.data()).Param(in.data()));
-  EXPECT_TRUE(result) << result.error().text;
-  EXPECT_FALSE(result && result->fault);
-  return out;
-}
-
-template <typename Number, typename Bits>
-void ExpectSameFunctions(const std::string& type, const std::vector<std::string>& instructions) {
-  constexpr Bits kPeculiar[] = {0,
-                                1,
-                                std::bit_cast<Bits>(Number{1}),
-                                std::bit_cast<Bits>(Number{-1.5}),
-                                std::bit_cast<Bits>(std::numeric_limits<Number>::infinity()),
-                                std::bit_cast<Bits>(std::numeric_limits<Number>::max()),
-                                std::bit_cast<Bits>(std::numeric_limits<Number>::min()),
-                                ~Bits{0}};
-  std::mt19937_64 random(7);
-  std::vector<uint64_t> in(64 * 256 + 2);
-  for (uint64_t& word : in) {
-    const uint64_t bits = random();
-    word = bits % 8 == 0   ? kPeculiar[bits / 8 % std::size(kPeculiar)]
-           : bits % 2 == 0 ? static_cast<Bits>(bits >> 3)
-                           : std::bit_cast<Bits>(static_cast<Number>(static_cast<int64_t>(random())) * Number{1e-17});
-  }
-  for (const char* processor : {"", "x86-64-v2"}) {
-    CompileOptions vectors{.target = *processor == 0 ? HostTarget::Detect() : HostTarget::Named(processor)};
-    CompileOptions quick = Quick();
-    quick.target = vectors.target;
-    const std::vector<uint64_t> expected = RunFunctions(type, instructions, in, vectors);
-    const std::vector<uint64_t> got = RunFunctions(type, instructions, in, quick);
-    ASSERT_EQ(expected.size(), got.size());
-    const auto is_nan = [](uint64_t word) { return std::isnan(std::bit_cast<Number>(static_cast<Bits>(word))); };
-    for (size_t i = 0; i < got.size(); ++i) {
-      if (is_nan(expected[i]) && is_nan(got[i])) continue;
-      ASSERT_EQ(expected[i], got[i]) << processor << " " << instructions[i % instructions.size()];
-    }
-  }
-}
-
-TEST(Quick, FunctionsOfOneLaneAreThoseOfAWarp) {
-  std::vector<std::string> f32 = {"sin.approx.f32 %f3, %f0;", "cos.approx.f32 %f3, %f0;", "ex2.approx.f32 %f3, %f0;",
-                                  "lg2.approx.f32 %f3, %f0;", "tanh.approx.f32 %f3, %f0;"};
-  std::vector<std::string> f64;
-  for (const std::string mode : {"rz", "rm", "rp"}) {
-    for (const std::string type : {"f32", "f64"}) {
-      std::vector<std::string>& all = type == "f32" ? f32 : f64;
-      all.push_back("fma." + mode + "." + type + " %f3, %f0, %f1, %f2;");
-      all.push_back("div." + mode + "." + type + " %f3, %f0, %f1;");
-      all.push_back("sqrt." + mode + "." + type + " %f3, %f0;");
-    }
-  }
-  // Rounded to odd, then to nearest.
-  f32.push_back(
-      "{ .reg .b16 %h<3>; cvt.rn.f16.f32 %h0, %f0; cvt.rn.f16.f32 %h1, %f1; cvt.rn.f16.f32 %h2, %f2;\n"
-      "fma.rn.f16 %h0, %h0, %h1, %h2; cvt.f32.f16 %f3, %h0; }");
-  f32.push_back(
-      "{ .reg .b16 %h<3>; cvt.rn.bf16.f32 %h0, %f0; cvt.rn.bf16.f32 %h1, %f1; cvt.rn.bf16.f32 %h2, %f2;\n"
-      "fma.rn.bf16 %h0, %h0, %h1, %h2; cvt.f32.bf16 %f3, %h0; }");
-  ExpectSameFunctions<float, uint32_t>("f32", f32);
-  ExpectSameFunctions<double, uint64_t>("f64", f64);
 }
 
 // The edges of one switch to one block.
