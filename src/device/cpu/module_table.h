@@ -4,8 +4,8 @@
 // number of shared objects in memory, each of some five mappings. To make room, the least recently launched code that
 // is in no stream is evicted, and comes back with the kernel's next launch (Space::LoadAgain).
 //
-// Quick code is replaced when the optimised code is there. Blocks that have begun end in the code that they began with,
-// so both are in memory until the launches that were in streams are done, and count as two.
+// Quick code is replaced when the optimised code is there. Blocks that have begun may end in the code that they began
+// with, so both are in memory until the launches that were in streams are done, and count as two.
 #pragma once
 
 #include <cstdint>
