@@ -9,6 +9,7 @@
 
 #include "compiler/testing/quick_kernel.h"
 #include "compiler/testing/test_module.h"
+#include "cuda/result.h"
 
 namespace tutti::compiler {
 namespace {
@@ -41,6 +42,12 @@ Ran RunQuick(const std::string& ptx, uint32_t threads, uint32_t n = 0) {
 TEST(Quick, IsForLongKernelsOnly) {
   EXPECT_THAT(Obstacle(Kernel("st.global.u32 [%d2], %r1;\n")), HasSubstr("instructions only"));
   EXPECT_EQ(Obstacle(Kernel(Long())), "");
+  const std::string ptx = Kernel("");
+  auto compiler = ImageCompiler::Open({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()});
+  ASSERT_TRUE(compiler);
+  const auto code = (*compiler)->Compile("k", Quick(false));
+  ASSERT_FALSE(code);
+  EXPECT_EQ(code.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
 }
 
 // Work from a queue: nobody knows how much there is.
