@@ -89,12 +89,12 @@ TEST(QuickFunctions, OfOneLaneAreThoseOfAWarp) {
       all.push_back("sqrt." + mode + "." + type + " %f3, %f0;");
     }
   }
-  // Rounded to odd, then to nearest.
+  // Rounded to odd, then to nearest: a product halfway between two halves, and a little more.
   f32.push_back(
-      "{ .reg .b16 %h<3>; cvt.rn.f16.f32 %h0, %f0; cvt.rn.f16.f32 %h1, %f1; cvt.rn.f16.f32 %h2, %f2;\n"
+      "{ .reg .b16 %h<3>; cvt.rn.f16.f32 %h0, %f0; mov.b16 %h1, 0x3e00; mov.b16 %h2, 1;\n"
       "fma.rn.f16 %h0, %h0, %h1, %h2; cvt.f32.f16 %f3, %h0; }");
   f32.push_back(
-      "{ .reg .b16 %h<3>; cvt.rn.bf16.f32 %h0, %f0; cvt.rn.bf16.f32 %h1, %f1; cvt.rn.bf16.f32 %h2, %f2;\n"
+      "{ .reg .b16 %h<3>; cvt.rn.bf16.f32 %h0, %f0; mov.b16 %h1, 0x3fc0; mov.b16 %h2, 1;\n"
       "fma.rn.bf16 %h0, %h0, %h1, %h2; cvt.f32.bf16 %f3, %h0; }");
   ExpectSameFunctions<float, uint32_t>("f32", f32);
   ExpectSameFunctions<double, uint64_t>("f64", f64);
