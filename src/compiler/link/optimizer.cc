@@ -19,6 +19,7 @@
 #include "compiler/link/constants_last.h"
 #include "compiler/link/lockstep.h"
 #include "compiler/link/promote_halves.h"
+#include "compiler/link/quiet_rounds.h"
 #include "compiler/link/rare_paths.h"
 #include "compiler/link/shared_conditions.h"
 #include "compiler/link/sink_rare.h"
@@ -57,6 +58,7 @@ void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t o
   all.addPass(llvm::GlobalDCEPass());
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  if (optimize > 1) passes.addPass(QuietRoundsPass());
   if (optimize > 0) {
     passes.addPass(SplitConditionsPass());
     passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));

@@ -18,13 +18,6 @@ constexpr size_t kMaxCopies = 16;  // of one instruction: with more it stays whe
 
 using RareBlocks = llvm::DenseMap<const llvm::BasicBlock*, llvm::BasicBlock*>;
 
-bool IsRareEdge(const llvm::BranchInst& branch, unsigned successor) {
-  uint64_t taken = 0, other = 0;
-  if (!branch.isConditional() || !llvm::extractBranchWeights(branch, taken, other)) return false;
-  if (successor == 1) std::swap(taken, other);
-  return taken * kRareRatio <= other;
-}
-
 // The cold blocks, each with the head of its cold region: one copy there serves the whole region.
 RareBlocks FindRareBlocks(const llvm::DominatorTree& tree) {
   RareBlocks rare;
@@ -80,6 +73,13 @@ void MoveTo(llvm::Instruction& instruction, const llvm::SmallVectorImpl<llvm::Ba
 }
 
 }  // namespace
+
+bool IsRareEdge(const llvm::BranchInst& branch, unsigned successor) {
+  uint64_t taken = 0, other = 0;
+  if (!branch.isConditional() || !llvm::extractBranchWeights(branch, taken, other)) return false;
+  if (successor == 1) std::swap(taken, other);
+  return taken * kRareRatio <= other;
+}
 
 llvm::PreservedAnalyses SinkRarePass::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
   const auto& tree = analyses.getResult<llvm::DominatorTreeAnalysis>(function);

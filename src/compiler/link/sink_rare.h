@@ -11,7 +11,14 @@
 
 #include <llvm/IR/PassManager.h>
 
+namespace llvm {
+class BranchInst;
+}
+
 namespace tutti::compiler {
+
+// The branch says that this successor of its two is cold.
+bool IsRareEdge(const llvm::BranchInst& branch, unsigned successor);
 
 class SinkRarePass : public llvm::PassInfoMixin<SinkRarePass> {
  public:

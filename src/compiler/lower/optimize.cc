@@ -18,6 +18,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
+#include "compiler/lower/exit_comparisons.h"
 #include "compiler/lower/finish.h"
 #include "compiler/lower/first_zeroes.h"
 #include "compiler/lower/local_pointers.h"
@@ -79,6 +80,7 @@ void RunPasses(llvm::Module& module) {
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(LocalPointersPass());  // for what only folding made visible
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(ExitComparisonsPass());
   passes.addPass(llvm::ADCEPass());
   passes.addPass(CleanUpBranches());
   passes.addPass(IntegerAddressesPass());

@@ -126,7 +126,9 @@ void FunctionEmitter::JumpTo(llvm::ArrayRef<unsigned> candidates) {
     const unsigned first = candidates.front();
     llvm::Value* pending = PendingBits(first);
     auto* next = llvm::BasicBlock::Create(wide_.getContext(), "", &wide_);
-    builder_.CreateCondBr(builder_.CreateICmpNE(pending, builder_.getInt32(0)), entries_[first], next);
+    llvm::Instruction* left =
+        builder_.CreateCondBr(builder_.CreateICmpNE(pending, builder_.getInt32(0)), entries_[first], next);
+    left->setMetadata("tutti.left", llvm::MDNode::get(wide_.getContext(), {}));
     builder_.SetInsertPoint(next);
     candidates = candidates.drop_front();
   }

@@ -209,6 +209,7 @@ class MemoryAccess {
       llvm::LoadInst* made = builder_.CreateAlignedLoad(
           Values::Scalar(type_), builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
       CopyOrder(made, load);
+      if (!check_.is_off()) MarkForAnyone(*made);
       if (region_.spaces == guest_runtime::kParams)
         made->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder_.getContext(), {}));
       loaded.push_back(made);
@@ -260,6 +261,7 @@ class MemoryAccess {
     pieces.element = element_;
     pieces.element_bytes = element_bytes_;
     pieces.is_readable = IsReadable();
+    pieces.is_for_anyone = pieces.is_readable && !check_.is_off();
     // Before AVX-512 bytes and halves cannot be masked.
     const bool is_masked = writes() || !pieces.is_readable;
     pieces.is_by_all = emitter_.is_full() || (is_masked && !emitter_.module().options.avx512 && element_bytes_ < 4);

@@ -148,7 +148,9 @@ class PieceAccess {
     for (unsigned v = 0; v < pieces_.components; ++v) {
       Value* pointer = Pointer(p, v);
       if (mask == nullptr) {
-        vectors.push_back(builder_.CreateAlignedLoad(MemoryType(), pointer, llvm::Align(1)));
+        llvm::LoadInst* load = builder_.CreateAlignedLoad(MemoryType(), pointer, llvm::Align(1));
+        if (pieces_.is_for_anyone) MarkForAnyone(*load);
+        vectors.push_back(load);
       } else {
         llvm::Value* zero = llvm::Constant::getNullValue(MemoryType());
         vectors.push_back(builder_.CreateMaskedLoad(MemoryType(), pointer, llvm::Align(1), Mask(mask, v), zero));
@@ -165,6 +167,8 @@ class PieceAccess {
 };
 
 }  // namespace
+
+void MarkForAnyone(llvm::LoadInst& load) { load.setMetadata("tutti.anyone", llvm::MDNode::get(load.getContext(), {})); }
 
 Value* Pick(llvm::IRBuilder<>& builder, llvm::ArrayRef<Value*> vectors, unsigned count,
             llvm::function_ref<unsigned(unsigned)> index) {

@@ -24,7 +24,8 @@ struct Pieces {
   uint64_t element_bytes = 0;
   llvm::SmallVector<llvm::Value*, 4> addresses;  // i64, one for each piece
   bool is_readable = false;  // all that the pieces cover may be read: loads need no mask
-  bool is_by_all = false;    // all lanes are active where the pieces are accessed: no mask is needed
+  bool is_for_anyone = false;  // ... as a comparison says where they are accessed, whichever lanes are active, or none
+  bool is_by_all = false;  // all lanes are active where the pieces are accessed: no mask is needed
 
   unsigned count() const { return kLanes / lanes; }
 };
@@ -37,6 +38,10 @@ bool LanesCanBePieces(const Shape& address, unsigned components, uint64_t elemen
 // Components of each lane next to each other, <32 n x element>, and back.
 llvm::Value* Interleave(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::Value*> components);
 llvm::SmallVector<llvm::Value*, 4> Deinterleave(llvm::IRBuilder<>& builder, llvm::Value* interleaved, unsigned count);
+
+// Says of a load that it may be made whichever lanes are active, or none (link/quiet_rounds.h): its address has been
+// compared.
+void MarkForAnyone(llvm::LoadInst& load);
 
 // The components, each <32 x element>.
 llvm::SmallVector<llvm::Value*, 4> LoadPieces(FunctionEmitter& emitter, const Pieces& pieces);
