@@ -88,10 +88,11 @@ llvm::SmallVector<Bounds, 4> LaneBounds(const Shape& shape, unsigned align_log2)
 // and below what branches on the way compared them with.
 bool IsInShared(FunctionEmitter& emitter, PathFacts& facts, const llvm::Instruction& access, const llvm::Value* pointer,
                 uint64_t bytes, unsigned align_log2) {
+  const uint64_t size = emitter.module().static_shared_bytes;
+  if (llvm::isa<llvm::ConstantPointerNull>(pointer)) return bytes <= size;  // the first variable
   const auto* cast = llvm::dyn_cast<llvm::Operator>(pointer);
   if (cast == nullptr || cast->getOpcode() != llvm::Instruction::IntToPtr) return false;
   const llvm::KnownBits known = facts.BitsAt(cast->getOperand(0), access);
-  const uint64_t size = emitter.module().static_shared_bytes;
   return bytes <= size && known.countMinTrailingZeros() >= align_log2 &&
          facts.IsAtMost(cast->getOperand(0), size - bytes, access);
 }

@@ -291,6 +291,15 @@ TEST_F(AddressCheck, WhatABranchDoesNotProveIsChecked) {
   EXPECT_EQ(misaligned->kind, guest::FaultKind::kMisalignedAddress);
 }
 
+TEST_F(AddressCheck, TheFirstVariableIsNotChecked) {
+  const std::string body = "  store i32 1, ptr addrspace(3) null\n  ret void\n";
+  const auto text = WidenText(KernelText(body, 4), kTarget);
+  ASSERT_TRUE(text) << text.error().text;
+  EXPECT_THAT(*text, Not(HasSubstr("tutti_check")));
+  // As far as there is memory.
+  EXPECT_THAT(*WidenText(KernelText(body, 3), kTarget), HasSubstr("tutti_check"));
+}
+
 // Warps load a block of eight rows of 16 bytes from %p0 on, `distance` bytes apart, and store what they get at %p1.
 std::string BlockOfAMatrix(const std::string& arrangement, int64_t distance) {
   return "  %m = inttoptr i64 %p0 to ptr addrspace(1)\n  %v = call i32 @tutti.matrix_load." + arrangement +

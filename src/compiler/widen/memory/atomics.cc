@@ -111,6 +111,20 @@ Value* EmitOne(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic, Valu
   return old;
 }
 
+// The operand of all active lanes together. Where they have the same, it is only counted how many there are.
+Value* Combined(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic) {
+  using Op = llvm::AtomicRMWInst::BinOp;
+  const Op op = atomic.getOperation();
+  const Value* operand = atomic.getValOperand();
+  const bool is_same = emitter.shape(operand).is_uniform() && operand->getType()->isIntegerTy();
+  if (!is_same || op == Op::Xor) return Reduce(emitter, op, emitter.values().Vector(operand));
+  Value* value = emitter.values().Uniform(operand);
+  if (op != Op::Add) return value;
+  llvm::IRBuilder<>& builder = emitter.builder();
+  Value* lanes = builder.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, emitter.mask_bits());
+  return builder.CreateMul(builder.CreateZExtOrTrunc(lanes, value->getType()), value);
+}
+
 // All lanes at one address, with an associative operation: operands are combined first.
 bool EmitCombined(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic, LaneAddresses& addresses) {
   using Op = llvm::AtomicRMWInst::BinOp;
@@ -121,11 +135,11 @@ bool EmitCombined(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic, L
                         op == Op::FMax;
   if (!combines || (used && op != Op::Add)) return false;
   llvm::IRBuilder<>& builder = emitter.builder();
-  Value* values = emitter.values().Vector(atomic.getValOperand());
   if (!used) {
-    EmitOne(emitter, atomic, addresses.Pointer(nullptr), Reduce(emitter, op, values), addresses.is_shared());
+    EmitOne(emitter, atomic, addresses.Pointer(nullptr), Combined(emitter, atomic), addresses.is_shared());
     return true;
   }
+  Value* values = emitter.values().Vector(atomic.getValOperand());
   Value* sums =
       PrefixSum(emitter, builder.CreateSelect(emitter.mask(), values, llvm::Constant::getNullValue(values->getType())));
   Value* total = builder.CreateExtractElement(sums, kLanes - 1);

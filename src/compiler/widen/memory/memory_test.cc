@@ -89,6 +89,36 @@ TEST(Memory, LanesCountInSharedMemoryWhetherAllOrSomeDo) {
   }
 }
 
+// Threads below n change p0[0 ..] by p2, each word by another operation.
+TEST(Memory, AnOperandThatLanesShareIsCountedNotAddedUp) {
+  const char* const operations[] = {"add", "and", "or", "xor", "min", "max", "umin", "umax"};
+  std::string body = "  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %change, label %done\nchange:\n";
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = operations[i], at = std::to_string(8 * i);
+    body += "  %a" + name + " = add i64 %p0, " + at + "\n  %w" + name + " = inttoptr i64 %a" + name +
+            " to ptr addrspace(1)\n  %o" + name + " = atomicrmw " + name + " ptr addrspace(1) %w" + name +
+            ", i64 %p2 monotonic\n";
+  }
+  const std::string ir = KernelText(body + "  br label %done\ndone:\n  ret void\n");
+  const std::string text = Wide(ir, {.block = {64, 1, 1}});
+  EXPECT_THAT(text, Not(HasSubstr("vector.reduce.add")));
+  EXPECT_THAT(text, HasSubstr("ctpop"));
+  for (const uint64_t operand : {uint64_t{3}, uint64_t{0x8000000100000007}}) {
+    for (const uint32_t n : {0u, 1u, 31u, 45u, 64u}) {
+      constexpr uint64_t kBegin = 0x7000000000000015;
+      std::vector<uint64_t> words(8, kBegin);
+      GridLaunch launch{.block = {64, 1, 1}};
+      RunOn(ir, {.block = {64, 1, 1}}, launch.Param(words.data()).Param(uint64_t{0}).Param(operand).Param(n));
+      const auto less = static_cast<int64_t>(operand) < static_cast<int64_t>(kBegin);
+      const uint64_t changed[] = {kBegin + n * operand,      kBegin & operand,
+                                  kBegin | operand,          n % 2 != 0 ? kBegin ^ operand : kBegin,
+                                  less ? operand : kBegin,   less ? kBegin : operand,
+                                  std::min(kBegin, operand), std::max(kBegin, operand)};
+      for (int i = 0; i < 8; ++i) EXPECT_EQ(words[i], n == 0 ? kBegin : changed[i]) << operations[i] << ", " << n;
+    }
+  }
+}
+
 TEST(Memory, FourComponentsOfALaneAreTakenApart) {
   // p1[t] = p0[t].wzyx where t < n, both of float4.
   const std::string ir =
