@@ -96,9 +96,13 @@ class Table {
     OnDevice device(problem.source);
     const auto ours = [&] { problem.Kernels(device), device.Finish(); };
     const auto native = [&] { problem.Native(); };
+    const auto read = [&](const Memory& memory, void* to) {
+      CHECK_CU(cuMemcpyDtoH_v2(to, memory.address, memory.bytes));
+    };
     ours(), native();
-    Compare(name, problem,
-            [&](const Memory& memory, void* to) { CHECK_CU(cuMemcpyDtoH_v2(to, memory.address, memory.bytes)); });
+    Compare(name, problem, read);
+    const bool has_terms = problem.NativeOnItsTerms();
+    if (has_terms) Compare(name, problem, read);
     std::unique_ptr<OnOpenCl> pocl;
     if (opencl != nullptr && problem.source.cl != nullptr) {
       pocl = std::make_unique<OnOpenCl>(*opencl, problem.source);
@@ -107,19 +111,20 @@ class Table {
       Compare(name + " by OpenCL", problem,
               [&](const Memory& memory, void* to) { opencl->Read(memory.buffer, to, memory.bytes); });
     }
-    std::vector<double> times, beside[3], ratios[3];
+    std::vector<double> times, beside[kKinds], ratios[kKinds];
     for (size_t round = 0; round < rounds_; ++round) {
       const double ours_ms = Turn(ours);
       times.push_back(ours_ms);
-      const double others[] = {Turn(native), pocl ? Turn([&] { problem.Kernels(*pocl), pocl->Finish(); }) : 0,
-                               limit_.Ms(problem.work)};
-      for (size_t i = 0; i < 3; ++i) {
+      const double others[kKinds] = {Turn(native), has_terms ? Turn([&] { problem.NativeOnItsTerms(); }) : 0,
+                                     pocl ? Turn([&] { problem.Kernels(*pocl), pocl->Finish(); }) : 0,
+                                     limit_.Ms(problem.work)};
+      for (size_t i = 0; i < kKinds; ++i) {
         beside[i].push_back(others[i]);
         ratios[i].push_back(others[i] / ours_ms);
       }
     }
     const double ms = Summarize(times).median;
-    for (size_t i = 0; i < 3; ++i) {
+    for (size_t i = 0; i < kKinds; ++i) {
       const Statistics ratio = Summarize(ratios[i]);
       if (ratio.median == 0) continue;
       report_.Add({name, ms, "ms", Summarize(beside[i]).median, kinds_[i].name, ratio.median, ratio.spread});
@@ -156,7 +161,9 @@ class Table {
   Report& report_;
   size_t rounds_;
   Limit limit_;
-  Ratios kinds_[3] = {{"native C++, OpenMP", {}}, {"PoCL", {}}, {"the machine's limit", {}}};
+  static constexpr size_t kKinds = 4;
+  Ratios kinds_[kKinds] = {
+      {"native C++, OpenMP", {}}, {"C++ on the kernel's terms", {}}, {"PoCL", {}}, {"the machine's limit", {}}};
 };
 
 }  // namespace

@@ -96,6 +96,9 @@ class Problem {
   virtual ~Problem() = default;
   virtual void Kernels(Runner& on) = 0;
   virtual void Native() = 0;
+  // C++ that gives up a freedom that Native() takes and the kernel has not: its atomics are atomics, its sums are f16.
+  // False, and nothing is done: Native() takes none.
+  virtual bool NativeOnItsTerms() { return false; }
 
   const Source source;
   Work work;
