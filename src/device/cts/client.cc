@@ -1,7 +1,11 @@
 #include "device/cts/client.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/check.h"
@@ -181,17 +185,20 @@ void Client::CreateStream(uint32_t stream, StreamOptions options) {
   TUTTI_CHECK(space_->CreateStream(stream, options).has_value());
 }
 
-uint64_t Client::Allocate(uint64_t bytes) {
-  const auto address = space_->Allocate(0, wire::MemoryKind::kDevice, bytes, 256);
-  TUTTI_CHECK(address.has_value());
-  return *address;
+// Or ends the tests, and says why.
+uint64_t Client::MustAllocate(wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
+  const auto address = space_->Allocate(0, kind, bytes, alignment);
+  if (address) return *address;
+  fmt::print(stderr, "no memory of {} bytes: {}\n", bytes, address.error().text);
+  for (const RecordingSink::Fault& fault : sink_.faults()) fmt::print(stderr, "a fault before: {}\n", fault.report);
+  std::abort();
 }
+
+uint64_t Client::Allocate(uint64_t bytes) { return MustAllocate(wire::MemoryKind::kDevice, bytes, 256); }
 
 uint64_t Client::Staging(uint64_t bytes) {
   if (bytes > staging_bytes_) {
-    const auto address = space_->Allocate(0, wire::MemoryKind::kHost, bytes, 4096);
-    TUTTI_CHECK(address.has_value());
-    staging_ = *address;
+    staging_ = MustAllocate(wire::MemoryKind::kHost, bytes, 4096);
     staging_bytes_ = bytes;
   }
   return staging_;

@@ -126,6 +126,7 @@ class Client {
  private:
   RecordingSink sink_;
   std::unique_ptr<Space> space_;
+  uint64_t MustAllocate(wire::MemoryKind kind, uint64_t bytes, uint64_t alignment);
   // Host memory of at least so many bytes.
   uint64_t Staging(uint64_t bytes);
   void CopyNow(uint64_t destination, uint64_t source, uint64_t bytes);

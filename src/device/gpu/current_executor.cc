@@ -18,9 +18,11 @@ Result<std::shared_ptr<ExecutorLink>> CurrentExecutor::Current() {
   return executor_;
 }
 
-bool CurrentExecutor::IsToBeReplaced() {
+CurrentExecutor::Next CurrentExecutor::NextOne() {
   std::lock_guard lock(mutex_);
-  return !lost_ && (replaced_ || (executor_ != nullptr && executor_->HasEnded() && !executor_->has_lied()));
+  if (lost_) return Next::kNone;
+  if (replaced_) return was_ == Was::kSound ? Next::kInPlaceOfSound : Next::kAfterEnd;
+  return executor_ != nullptr && executor_->HasEnded() && !executor_->has_lied() ? Next::kAfterEnd : Next::kNone;
 }
 
 uint64_t CurrentExecutor::replacements() {
@@ -34,7 +36,7 @@ void CurrentExecutor::AwaitReplacement(uint64_t before) {
   changed_.wait(lock, [this, before] { return replacements_ != before || lost_; });
 }
 
-std::optional<PlaceEnd> CurrentExecutor::Leave() {
+std::optional<PlaceEnd> CurrentExecutor::Leave(Was was) {
   std::optional<PlaceEnd> end;
   {
     std::lock_guard lock(mutex_);
@@ -42,6 +44,7 @@ std::optional<PlaceEnd> CurrentExecutor::Leave() {
     end = executor_->end();
     End(&executor_);
     replaced_ = true;
+    was_ = was;
   }
   changed_.notify_all();
   return end;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -29,15 +30,17 @@ class CurrentExecutor {
   Result<Reply> Ask(const executor::Request& request, int file = -1);
 
   // Does, in one piece, what asks for something and notes what there is then: no executor is replaced meanwhile. Once
-  // more, with the next one, where it fails since its executor has ended. `work` returns a Result. Not on a thread that
-  // replaces executors.
+  // more, with the next one, where it fails since its executor has ended; and again, where that was left while it was
+  // sound. `work` returns a Result. Not on a thread that replaces executors.
   template <typename Work>
   auto WithOne(Work work) {
-    for (bool first = true;; first = false) {
+    for (bool has_ended = false;;) {
       std::shared_lock use(use_);
       const uint64_t before = replacements();
       auto result = work();
-      if (result || !first || !IsToBeReplaced()) return result;
+      if (result) return result;
+      const Next next = NextOne();
+      if (next == Next::kNone || (next == Next::kAfterEnd && std::exchange(has_ended, true))) return result;
       use.unlock();
       AwaitReplacement(before);
     }
@@ -65,9 +68,11 @@ class CurrentExecutor {
   using Replacement = std::unique_lock<std::shared_timed_mutex>;
   Replacement Replacing() { return Replacement(use_); }
   Replacement ReplacingWithin(std::chrono::nanoseconds patience) { return {use_, patience}; }
-  // It has ended, and another one is to come that has what it had. Until then whoever asks fails. The end of what it
-  // had; nothing, and nothing is changed, where it has been lost already: others may lose it at any time.
-  std::optional<PlaceEnd> Leave();
+  // It has ended, or is left while it is sound, and another one is to come that has what it had. Until then whoever
+  // asks fails. The end of what it had; nothing, and nothing is changed, where it has been lost already: others may
+  // lose it at any time.
+  enum class Was : uint8_t { kOver, kSound };
+  std::optional<PlaceEnd> Leave(Was was = Was::kOver);
   // Ends that nobody needs to await any more.
   void ForgetWhatIsOver();
   // There is none, and none is to come. It is killed. The first reason counts.
@@ -86,7 +91,9 @@ class CurrentExecutor {
 
  private:
   Result<std::shared_ptr<ExecutorLink>> Current();
-  bool IsToBeReplaced();
+  // Whether another one is to come, and why.
+  enum class Next : uint8_t { kNone, kAfterEnd, kInPlaceOfSound };
+  Next NextOne();
   uint64_t replacements();
   void AwaitReplacement(uint64_t before);
   void LoseLocked(const Error& why);
@@ -106,7 +113,8 @@ class CurrentExecutor {
   std::condition_variable changed_;
   std::shared_ptr<ExecutorLink> expected_, executor_;
   std::optional<Error> lost_;
-  bool replaced_ = false;  // the last one has ended, and another one is to come
+  bool replaced_ = false;  // the last one has ended, or is left, and another one is to come
+  Was was_ = Was::kOver;  // that, then
   uint64_t replacements_ = 0;
   std::vector<PlaceEnd> ending_;
   std::vector<PlaceEnd> left_;  // of which the end was awaited in vain

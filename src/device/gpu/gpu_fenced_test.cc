@@ -64,7 +64,7 @@ TEST_F(GpuFenced, WhoHasFaultedComputesAgainAfterAReset) {
   culprit_->space().Reset(0);
   EXPECT_TRUE(culprit_->Computes());
   EXPECT_TRUE(neighbour_->Computes());
-  EXPECT_EQ(Executors().size(), 2u) << "theirs, and the next one";
+  ExpectThatTheyShare();
 }
 
 TEST_F(GpuFenced, ACopyOfMemoryThatIsNotThereIsAFaultOfItsClientAlone) {
@@ -205,7 +205,7 @@ TEST_F(GpuFenced, AKernelWithoutEndEndsWithItsClient) {
   EXPECT_EQ(culprit_->space().window_base(), base) << "in its place";
   EXPECT_TRUE(culprit_->Computes());
   EXPECT_TRUE(neighbour_->Computes());
-  EXPECT_EQ(Executors().size(), 2u) << "theirs, and the next one";
+  ExpectThatTheyShare();
 }
 
 TEST_F(GpuFenced, ATimeLimitEndsAKernelAndItsClientComputesAgainInTheSameContext) {
@@ -219,7 +219,7 @@ TEST_F(GpuFenced, ATimeLimitEndsAKernelAndItsClientComputesAgainInTheSameContext
   EXPECT_TRUE(culprit_->Computes());
   EXPECT_TRUE(neighbour_->Computes());
   EXPECT_TRUE(neighbour_->sink().faults().empty());
-  EXPECT_EQ(Executors().size(), 2u) << "theirs, and the next one";
+  ExpectThatTheyShare();
 }
 
 // The thread that ends is the one that the others wait for.
@@ -230,7 +230,7 @@ TEST_F(GpuFenced, ThreadsThatWaitForOneThatHasFaultedEnd) {
               cuda::CUDA_ERROR_LAUNCH_FAILED, {word});
   culprit_->space().Reset(0);
   EXPECT_TRUE(culprit_->Computes());
-  EXPECT_EQ(Executors().size(), 2u) << "theirs, and the next one";
+  ExpectThatTheyShare();
 }
 
 TEST_F(GpuFenced, WhatAFenceTakesCountsAsTheDevices) {

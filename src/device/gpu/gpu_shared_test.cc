@@ -176,8 +176,7 @@ TEST_F(GpuShared, ATimeLimitEndsOneAlone) {
   Start(8);
   const auto endless = Serve("a"), two = Serve("a");
   Spin(*endless);
-  endless->space().SetLimits({.kernel_ns = 20'000'000});
-  ASSERT_TRUE(endless->sink().WaitFaults(1));
+  EndByTimeLimit(*endless);
   EXPECT_EQ(endless->sink().faults()[0].status, cuda::CUDA_ERROR_LAUNCH_TIMEOUT);
   EXPECT_TRUE(endless->Synchronize(1));
   EXPECT_TRUE(two->Computes());
@@ -224,8 +223,7 @@ TEST_F(GpuShared, AKernelWithoutEndOfOneThatWasResetOutlivesItsClient) {
   auto endless = Serve("a"), two = Serve("a");
   Bind(*two);
   Spin(*endless);
-  endless->space().SetLimits({.kernel_ns = 20'000'000});
-  ASSERT_TRUE(endless->sink().WaitFaults(1));
+  EndByTimeLimit(*endless);
   endless->space().Reset(0);
   EXPECT_TRUE(endless->Computes());
   EXPECT_TRUE(BecomeExecutors(3));

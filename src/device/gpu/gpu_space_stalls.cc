@@ -108,7 +108,7 @@ void GpuSpace::LeaveWhatHasNotBegun() {
         {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor says what cannot be"});
   }
   // Whoever waits for an answer of it asks the next one.
-  if (!current_.Leave()) {
+  if (!current_.Leave(CurrentExecutor::Was::kSound)) {
     return LoseExecutor(
         {.code = cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, .text = "the program's executor is lost as it is left"});
   }

@@ -40,7 +40,6 @@ class GpuStalls : public FencedFixture {
     const uint64_t one = 1;
     culprit_->Write(word_, {reinterpret_cast<const uint8_t*>(&one), sizeof one});
   }
-  uint64_t Moves(Client& client) { return client.space().counters(0).Get(metrics::Counter::moves); }
 
   uint64_t word_ = 0;
 };

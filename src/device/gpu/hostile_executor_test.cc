@@ -2,10 +2,12 @@
 // it, and does not close it on a thread that others wait for.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "device/cts/client.h"
@@ -105,6 +107,37 @@ TEST_F(HostileExecutor, OneThatIsLostIsNotLeftAnyMore) {
   current.Lose(link.get(), {.code = 1, .text = "its answers are no good"});
   EXPECT_FALSE(current.Leave());
   EXPECT_FALSE(current.Ask({.kind = RequestKind::kSetLimit})) << "who asks is told, and waits for no other";
+}
+
+// As a client does whose executors are held by others' kernels, one after the other.
+TEST_F(HostileExecutor, WhoAsksOneThatIsLeftAsksTheNextHoweverManyAreLeft) {
+  for (const auto was : {CurrentExecutor::Was::kSound, CurrentExecutor::Was::kOver}) {
+    cts::RecordingSink sink;
+    CurrentExecutor current(&sink);
+    const auto come = [&](const char* how) {
+      const auto replacing = current.Replacing();
+      current.Expect(Start(how));
+      current.Arrive();
+    };
+    constexpr int kLeft = 3;
+    std::atomic<int> asked{0};
+    come("silent");
+    auto answer = std::async(std::launch::async, [&] {
+      return current.WithOne([&] {
+        ++asked;
+        return current.Ask({.kind = RequestKind::kSetLimit});
+      });
+    });
+    for (int left = 1; left <= (was == CurrentExecutor::Was::kSound ? kLeft : 2); ++left) {
+      while (asked < left && answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+        std::this_thread::yield();
+      EXPECT_TRUE(current.Leave(was));
+      come(left == kLeft ? "behind" : "silent");
+    }
+    EXPECT_EQ(answer.get().has_value(), was == CurrentExecutor::Was::kSound)
+        << "what ends one after the other may be its own doing";
+    current.Lose({.code = 1, .text = "the test is over"});
+  }
 }
 
 // As one does that another client's kernel has ended. Whoever asks may be the only one who waits for it.

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -71,6 +73,16 @@ class FencedFixture : public testing::Test {
     EXPECT_TRUE(neighbour_->Synchronize(1));
     EXPECT_TRUE(neighbour_->Computes());
     EXPECT_TRUE(neighbour_->sink().faults().empty());
+  }
+  static uint64_t Moves(Client& client) { return client.space().counters(0).Get(metrics::Counter::moves); }
+  // There is theirs, and the next one. A kernel that our driver still compiles is one that is held up: its client may
+  // go elsewhere, or be about to.
+  void ExpectThatTheyShare() {
+    constexpr int kLooks = 6'000;
+    const auto they_share = [this] { return Executors().size() <= 2 + Moves(*culprit_) + Moves(*neighbour_); };
+    for (int look = 0; look < kLooks && !they_share(); ++look)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_TRUE(they_share()) << Executors().size();
   }
   std::string Report() const { return culprit_->sink().faults().at(0).report; }
 

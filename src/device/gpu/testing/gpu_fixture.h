@@ -98,6 +98,13 @@ class GpuFixture : public testing::Test {
     client.CreateStream(2);
     client.Launch(2, client.Kernel(cts::kAdd), 1, 1, {word, 1, 0, 0});
   }
+  // A kernel without end, by a time limit, which is then none any more: on a busy machine, and where code is compiled,
+  // any kernel may take that long.
+  static void EndByTimeLimit(Client& client) {
+    client.space().SetLimits({.kernel_ns = 20'000'000});
+    ASSERT_TRUE(client.sink().WaitFaults(1));
+    client.space().SetLimits({});
+  }
   // To its executor: kernels of it may have written variables.
   static void Bind(Client& client) {
     client.Kernel(cts::kVariables);

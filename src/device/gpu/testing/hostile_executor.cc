@@ -9,6 +9,7 @@
 //   small     memory that is smaller than what was asked for
 //   twice     the same memory each time
 //   loses     nothing, but says that its context is lost
+//   silent    nothing at all
 //   above:HEX nothing, but the driver has no addresses below that one
 //
 // or that it ends, if it finds a file, which it removes:
@@ -110,7 +111,7 @@ int Run(const std::string& how) {
       exchange->failure.store(cuda::CUDA_ERROR_LAUNCH_FAILED);
       continue;
     }
-    DoAnswer(socket, how, *request);
+    if (how != "silent") DoAnswer(socket, how, *request);
   }
 }
 
