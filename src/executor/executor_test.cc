@@ -18,6 +18,7 @@
 
 #include "executor/protocol/request.h"
 #include "executor/submitter.h"
+#include "executor/testing/submitter_fixture.h"
 #include "executor/text_capture.h"
 #include "os/fd.h"
 
@@ -27,103 +28,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace cuda;
-
-// --- the driver
-
-struct FakeDriver {
-  std::vector<std::string> calls;
-  std::map<const void*, std::string> at;  // event -> the stream's calls before it was recorded
-  bool reached = true;  // whether events are
-  CUresult context = CUDA_SUCCESS;  // what a kernel has done to it
-  CUresult copies = CUDA_SUCCESS;
-  CUresult copies_of_rows = CUDA_SUCCESS;
-  CUresult events = CUDA_SUCCESS;  // to be made
-  std::function<void()> at_limit = [] {};  // while one is set
-  uintptr_t last = 0;
-};
-FakeDriver* driver = nullptr;
-constexpr size_t kMostOfLimit = 10'000;
-
-template <typename Handle>
-CUresult Make(Handle* out) {
-  *out = reinterpret_cast<Handle>(++driver->last);
-  return CUDA_SUCCESS;
-}
-std::string Name(const void* handle) { return std::to_string(reinterpret_cast<uintptr_t>(handle)); }
-
-Vendor MakeVendor() {
-  Vendor vendor;
-  vendor.cuGetErrorName = [](CUresult, const char** name) {
-    *name = "CUDA_ERROR_OF_TEST";
-    return CUDA_SUCCESS + 0;
-  };
-  vendor.cuStreamCreateWithPriority = [](CUstream* out, unsigned, int) -> CUresult { return Make(out); };
-  vendor.cuEventCreate = [](CUevent* out, unsigned) -> CUresult {
-    return driver->events != CUDA_SUCCESS ? driver->events : Make(out);
-  };
-  vendor.cuEventRecord = [](CUevent event, CUstream stream) -> CUresult {
-    driver->calls.push_back("record " + Name(event) + " in " + Name(stream));
-    return CUDA_SUCCESS;
-  };
-  vendor.cuStreamWaitEvent = [](CUstream stream, CUevent event, unsigned) -> CUresult {
-    driver->calls.push_back("wait for " + Name(event) + " in " + Name(stream));
-    return CUDA_SUCCESS;
-  };
-  vendor.cuEventQuery = [](CUevent) -> CUresult {
-    return driver->context != CUDA_SUCCESS ? driver->context : driver->reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-  };
-  vendor.cuEventDestroy_v2 = [](CUevent) -> CUresult { return CUDA_SUCCESS; };
-  vendor.cuCtxSetLimit = [](CUlimit limit, size_t bytes) -> CUresult {
-    driver->calls.push_back("limit " + std::to_string(limit) + " is " + std::to_string(bytes));
-    driver->at_limit();
-    return bytes > kMostOfLimit ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-  };
-  vendor.cuMemcpyAsync = [](CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) -> CUresult {
-    driver->calls.push_back("copy " + std::to_string(bytes) + " from " + std::to_string(from) + " to " +
-                            std::to_string(to) + " in " + Name(stream));
-    return driver->copies;
-  };
-  vendor.cuMemcpy2DAsync_v2 = [](const CUDA_MEMCPY2D*, CUstream) -> CUresult { return driver->copies_of_rows; };
-  vendor.cuMemsetD2D32Async = [](CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
-                                 CUstream) -> CUresult {
-    driver->calls.push_back("fill " + std::to_string(to) + " pitch " + std::to_string(pitch) + " with " +
-                            std::to_string(value) + " " + std::to_string(width) + "x" + std::to_string(height));
-    return CUDA_SUCCESS;
-  };
-  return vendor;
-}
-
-class SubmitterTest : public testing::Test {
- protected:
-  SubmitterTest() { driver = &driver_; }
-  ~SubmitterTest() override { driver = nullptr; }
-
-  void Open(uint32_t stream) {
-    writer_.Add({.kind = DispatchKind::kOpenStream, .stream = stream}, OpenStreamDispatch{});
-  }
-  void Copy(uint32_t stream, uint64_t sequence, uint64_t bytes = 8) {
-    writer_.Add({.kind = DispatchKind::kCopy, .stream = stream, .sequence = sequence},
-                CopyDispatch{.destination = 200, .source = 100, .row_bytes = bytes, .rows = 1, .planes = 1});
-  }
-  void Wait(uint32_t stream, uint64_t sequence, uint32_t other, uint64_t other_sequence) {
-    writer_.Add({.kind = DispatchKind::kWait, .stream = stream, .sequence = sequence},
-                WaitDispatch{.other_stream = other, .other_sequence = other_sequence});
-  }
-  void Point(uint32_t stream) { writer_.Add({.kind = DispatchKind::kPoint, .stream = stream}, PointDispatch{}); }
-  void Step() {
-    writer_.Publish();
-    submitter_.Step();
-  }
-  uint64_t done(uint32_t stream) const { return exchange_->streams[stream].done.load(); }
-
-  FakeDriver driver_;
-  const std::unique_ptr<Exchange> exchange_{new Exchange()};
-  const os::Fd bell_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
-  const Vendor vendor_ = MakeVendor();
-  Modules modules_{vendor_};
-  DispatchWriter writer_{exchange_.get()};
-  Submitter submitter_{vendor_, &modules_, exchange_.get(), bell_.get()};
-};
 
 TEST_F(SubmitterTest, WhatIsDoneIsWhatTheEventBehindItSays) {
   driver_.reached = false;
@@ -475,7 +379,7 @@ TEST(Protocol, AnExecutorOfAnotherVersionIsRefused) {
   ++bytes[0];
   const auto other = ParseHello(bytes);
   ASSERT_FALSE(other);
-  EXPECT_NE(other.error().text.find("another version (3 in place of 2)"), std::string::npos) << other.error().text;
+  EXPECT_NE(other.error().text.find("another version (4 in place of 3)"), std::string::npos) << other.error().text;
 }
 
 }  // namespace

@@ -48,6 +48,7 @@ Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange,
       texts_(texts),
       fence_(fence),
       launches_(fence),
+      clock_(vendor),
       reader_(exchange),
       streams_(kMostStreams) {}
 
@@ -103,7 +104,7 @@ Status Submitter::Execute(std::span<const uint8_t> record) {
   if (head.kind == DispatchKind::kPoint && stream.handle != nullptr) return PutMark(stream);
   if (stream.handle == nullptr || head.sequence != stream.issued + 1)
     return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("record {} of stream {}", head.sequence, head.stream));
-  TUTTI_TRY(MarkWhatMayEnd(stream));
+  if (head.kind != DispatchKind::kTime) TUTTI_TRY(MarkWhatMayEnd(stream));  // that is a mark itself
   // First: where this process is killed in the call, the server must know that it may have begun. It reads that when
   // the process has ended.
   exchange_->streams[head.stream].issued.store(head.sequence, std::memory_order_release);
@@ -131,10 +132,12 @@ Status Submitter::Execute(std::span<const uint8_t> record) {
       TUTTI_TRY(Wait(stream.handle, wait));
       break;
     }
+    case DispatchKind::kTime: break;
     default: return tutti::Fail(CUDA_ERROR_INVALID_VALUE, "a record of unknown kind");
   }
   if (stream.issued == stream.marked && stream.marks.empty()) busy_.push_back(head.stream);
   stream.issued = head.sequence;
+  if (head.kind == DispatchKind::kTime) return PutTime(stream);
   if (head.kind != DispatchKind::kWait) stream.given.push_back(given);
   return {};
 }
@@ -289,32 +292,6 @@ Status Submitter::Wait(CUstream stream, const WaitDispatch& wait) {
   return vendor_.Check(vendor_.cuStreamWaitEvent(stream, mark->event, 0), "cuStreamWaitEvent");
 }
 
-tutti::Result<CUevent> Submitter::TakeEvent() {
-  CUevent event = nullptr;
-  if (!events_.empty()) {
-    event = events_.back();
-    events_.pop_back();
-    return event;
-  }
-  TUTTI_TRY(vendor_.Check(vendor_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate"));
-  return event;
-}
-
-Status Submitter::MarkBurst() {
-  for (const uint32_t number : busy_) TUTTI_TRY(PutMark(streams_[number]));
-  return {};
-}
-
-// Behind what it has been given.
-Status Submitter::PutMark(Stream& stream) {
-  if (stream.marked == stream.issued) return {};
-  TUTTI_ASSIGN(const CUevent event, TakeEvent());
-  TUTTI_TRY(vendor_.Check(vendor_.cuEventRecord(event, stream.handle), "cuEventRecord"));
-  stream.marks.push_back({stream.issued, event});
-  stream.marked = stream.issued;
-  return {};
-}
-
 tutti::Result<bool> Submitter::Harvest() {
   bool found = false;
   if (!busy_.empty()) {
@@ -333,12 +310,13 @@ tutti::Result<bool> Submitter::Harvest() {
       HandOnTextsOf(mark.event);
       HandOnPrints();
       TUTTI_TRY(vendor_.Check(status, "a kernel, copy or fill of the program"));
+      if (mark.recorded_ns != 0) TUTTI_TRY(TellTime(number, mark));
       exchange_->streams[number].done.store(mark.sequence, std::memory_order_seq_cst);
       while (!stream.given.empty() && stream.given.front().sequence <= mark.sequence) {
         launches_.End(stream.given.front().launch);
         stream.given.pop_front();
       }
-      events_.push_back(mark.event);
+      if (mark.recorded_ns == 0) events_.push_back(mark.event);
       stream.marks.pop_front();
       found = true;
     }
@@ -468,12 +446,13 @@ Status Submitter::Close() {
     if (stream.handle == nullptr) continue;
     note(vendor_.Check(vendor_.cuStreamSynchronize(stream.handle), "cuStreamSynchronize"));
     note(vendor_.Check(vendor_.cuStreamDestroy_v2(stream.handle), "cuStreamDestroy"));
-    for (const Mark& mark : stream.marks) events_.push_back(mark.event);
+    for (const Mark& mark : stream.marks) events_.push_back(mark.event);  // those of the clock, too
     stream = {};
   }
   if (texts_ != nullptr && modules_->prints()) HandOnTexts();  // which would be another one's
   for (const CUevent event : events_) note(vendor_.Check(vendor_.cuEventDestroy_v2(event), "cuEventDestroy"));
   events_.clear();
+  note(clock_.Close());
   return closed;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "executor/context.h"
+#include "executor/event_clock.h"
 #include "executor/fence.h"
 #include "executor/launches.h"
 #include "executor/modules.h"
@@ -51,6 +52,7 @@ class Submitter {
   struct Mark {
     uint64_t sequence;
     cuda::CUevent event;
+    uint64_t recorded_ns = 0;  // 0: without a time
   };
   // What may have effects, if it is not known to be done.
   struct Given {
@@ -78,6 +80,8 @@ class Submitter {
   Status MarkWhatMayEnd(Stream& stream);
   Status MarkBurst();
   Status PutMark(Stream& stream);
+  Status PutTime(Stream& stream);
+  Status TellTime(uint32_t stream, const Mark& mark);
   Result<bool> Harvest();
   Status LookForFault();
   // Answers the server. True if it has asked.
@@ -101,6 +105,7 @@ class Submitter {
   TextCapture* const texts_;
   Fence* const fence_;
   Launches launches_;
+  EventClock clock_;
   DispatchReader reader_;
   std::vector<Stream> streams_;
   std::vector<uint32_t> busy_;  // streams with something that is not done

@@ -6,13 +6,6 @@
 
 namespace tutti::executor {
 
-// Where others may take the device before the next record begins, what has begun is told from what has ended.
-Status Submitter::MarkWhatMayEnd(Stream& stream) {
-  if (stream.marked == stream.issued || stream.given.empty()) return {};
-  if (fence_ == nullptr || !fence_->is_open() || context_ == nullptr || context_->IsAlone(exchange_)) return {};
-  return PutMark(stream);
-}
-
 Result<bool> Submitter::LookForWithdrawal() {
   Withdrawal asked = exchange_->withdrawal.load(std::memory_order_acquire);
   if (!IsQuestion(asked)) return false;

@@ -168,6 +168,15 @@ std::optional<uint64_t> ExecutorLink::Done(uint32_t stream, uint64_t given) {
   return done_[stream] = done;
 }
 
+// The executor's clock follows ours with an error of its own.
+uint64_t ExecutorLink::TimeOf(uint32_t stream, uint64_t sequence) const {
+  constexpr uint64_t kMostErrorNs = 1'000'000'000;
+  if (sequence > done_[stream]) return 0;
+  const uint64_t at_ns = exchange()->times[stream][sequence % executor::kMostAhead].load(std::memory_order_relaxed);
+  const bool can_be = at_ns + kMostErrorNs > entered_ns_ && at_ns < NowNs() + kMostErrorNs;
+  return can_be ? at_ns : 0;
+}
+
 uint64_t ExecutorLink::MayHaveBegun(uint32_t stream, uint64_t done, uint64_t given) const {
   const uint64_t issued = exchange()->streams[stream].issued.load(std::memory_order_acquire);
   return issued < done || issued > given ? given : issued;

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "device/gpu/executor_process.h"
 #include "executor/protocol/exchange.h"
@@ -71,6 +72,8 @@ class ExecutorLink {
   executor::Exchange* exchange() const { return reinterpret_cast<executor::Exchange*>(mapping_.data()); }
   // The last sequence number of a stream that is done, if it has been given `given`; nothing if that cannot be.
   std::optional<uint64_t> Done(uint32_t stream, uint64_t given);
+  // When a record of kTime was reached that is done; 0: it does not say, or what cannot be.
+  uint64_t TimeOf(uint32_t stream, uint64_t sequence) const;
   // The last one that its driver may have been given, of those from `done` to `given`. Once it has ended: no more.
   uint64_t MayHaveBegun(uint32_t stream, uint64_t done, uint64_t given) const;
   // Has it look whether anything has begun of what its driver has been given, or, `for_good`, withdraw that if nothing
@@ -121,6 +124,7 @@ class ExecutorLink {
   Result<Received> Receive(executor::RequestKind kind);
 
   const std::shared_ptr<ExecutorProcess> executor_;
+  const uint64_t entered_ns_ = NowNs();
   os::StrangersFd socket_;  // shut down with ended_mutex_. It takes descriptors only while it is to be sent one.
   os::Fd in_the_way_;  // what the message carries that is left in it; asking_
   LetGo let_go_;

@@ -303,7 +303,7 @@ bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
   sound = sound && TakeTexts();  // what was printed before that was done
   for (size_t i = 0; sound && i < streams; ++i) {
     LentStreams::Lent& lent = *lent_.all()[i];
-    while (Operation* const operation = lent_.TakeDone(lent, lent.done)) {
+    while (Operation* const operation = TakeDone(lent)) {
       computing_ -= Computes(*operation) ? 1 : 0;
       engine_.TaskDone(operation);
       found = true;
@@ -324,6 +324,14 @@ bool GpuSpace::Harvest(uint64_t now_ns, uint64_t computing) {
   }
   UnlockAndRunDeferred(&lock);
   return found || !sound;
+}
+
+Operation* GpuSpace::TakeDone(LentStreams::Lent& lent) {
+  const uint64_t sequence = lent.unfinished.empty() ? 0 : lent.unfinished.front().sequence;
+  Operation* const operation = lent_.TakeDone(lent, lent.done);
+  if (operation != nullptr && operation->kind == Operation::Kind::kEvent)
+    operation->reached_ns = executor_->TimeOf(lent.number, sequence);
+  return operation;
 }
 
 void GpuSpace::LookForEnd() {

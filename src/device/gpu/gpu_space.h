@@ -133,6 +133,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Begun Start(Operation* operation) override;
   void Join(Operation* operation, const Stream& other) override;
   void NotePoint(const Stream& stream) override;
+  bool Time(Operation* event) override;
   void TaskOver(Operation*) override {}
   uint32_t ValueOf(uint32_t, uint64_t) const override { return 0; }
   void SetValueOf(uint32_t, uint64_t, uint32_t) override {}
@@ -151,6 +152,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record);
   // As far as there is room. True if there may be more to give at once: the pilot serves others, too.
   bool GiveWhatIsHeld();
+  // The next one that is done, an event with its time; null: there is none.
+  Operation* TakeDone(LentStreams::Lent& lent);
   // Hands on what kernels have printed; false if the executor says what cannot be.
   bool TakeTexts();
   // With the lock, where the executor has something.

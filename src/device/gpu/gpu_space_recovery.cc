@@ -116,7 +116,7 @@ bool GpuSpace::TakeLastMarks() {
   lent_.DeduceWhatIsDone();
   for (size_t i = 0; i < streams; ++i) {
     LentStreams::Lent& lent = *lent_.all()[i];
-    while (Operation* const operation = lent_.TakeDone(lent, lent.done)) {
+    while (Operation* const operation = TakeDone(lent)) {
       replaced_in_vain_ = 0;
       engine_.TaskDone(operation);
     }
@@ -179,6 +179,8 @@ void GpuSpace::BeginAgain(std::span<const LeftRecord> left) {
     Operation* const operation = record.operation;
     if (operation->kind == Operation::Kind::kWait)
       JoinTo(operation, operation->other_stream);
+    else if (operation->kind == Operation::Kind::kEvent)
+      Time(operation);
     else
       Start(operation);
     // An event was recorded behind it: others wait for no more than that.

@@ -213,6 +213,14 @@ void GpuSpace::NotePoint(const Stream& stream) {
   if (lent != nullptr) Give(*lent, {.kind = LentStreams::Held::Kind::kPoint, .sequence = lent->numbered});
 }
 
+bool GpuSpace::Time(Operation* event) {
+  const Stream& stream = *event->stream;
+  LentStreams::Lent& lent = Lend(stream);
+  lent_.Note(lent, stream.number, ++lent.numbered, event, {});
+  Give(lent, {.kind = LentStreams::Held::Kind::kTime, .sequence = lent.numbered});
+  return true;
+}
+
 // A driver's call waits where a stream of it is full, and the executor with it, which other streams need. So it never
 // has that much.
 bool GpuSpace::MayGive(const LentStreams::Lent& lent, const LentStreams::Held& record) const {
@@ -244,6 +252,11 @@ void GpuSpace::GiveNow(LentStreams::Lent& lent, const LentStreams::Held& record)
   }
   lent.given = record.sequence;
   if (++ahead_ == 1) charged_until_ns_ = NowNs();
+  if (record.kind == LentStreams::Held::Kind::kTime) {
+    head.kind = DispatchKind::kTime;
+    dispatch_.Add(head, executor::TimeDispatch{});
+    return;
+  }
   const bool is_wait = record.kind == LentStreams::Held::Kind::kWait;
   if (is_wait || record.work->work == GpuOperation::Work::kLaunch) lent.awaiting = record.sequence;
   if (is_wait) {

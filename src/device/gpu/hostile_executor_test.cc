@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "device/cts/client.h"
 #include "device/gpu/current_executor.h"
 #include "device/gpu/executor_link.h"
@@ -137,6 +138,25 @@ TEST_F(HostileExecutor, WhoAsksOneThatIsLeftAsksTheNextHoweverManyAreLeft) {
     EXPECT_EQ(answer.get().has_value(), was == CurrentExecutor::Was::kSound)
         << "what ends one after the other may be its own doing";
     current.Lose({.code = 1, .text = "the test is over"});
+  }
+}
+
+TEST_F(HostileExecutor, ATimeThatCannotBeIsNone) {
+  const auto link = Start("pipe");
+  executor::Exchange& exchange = *link->exchange();
+  const auto tell = [&exchange](uint64_t sequence, uint64_t time_ns) {
+    exchange.times[2][sequence % executor::kMostAhead].store(time_ns);
+  };
+  const uint64_t now_ns = NowNs();
+  tell(1, now_ns);
+  EXPECT_EQ(link->TimeOf(2, 1), 0u) << "it is not done";
+  exchange.streams[2].done.store(600);
+  ASSERT_EQ(link->Done(2, 600), 600u);
+  EXPECT_EQ(link->TimeOf(2, 1), now_ns);
+  EXPECT_EQ(link->TimeOf(2, 1 + executor::kMostAhead), now_ns);
+  for (const uint64_t time_ns : {uint64_t{0}, uint64_t{1}, now_ns / 2, now_ns + 3'600'000'000'000, ~uint64_t{0}}) {
+    tell(600, time_ns);
+    EXPECT_EQ(link->TimeOf(2, 600), 0u) << time_ns;
   }
 }
 

@@ -39,7 +39,7 @@ class LentStreams {
   };
   // What the executor is to be given when there is room for it, in a stream's order.
   struct Held {
-    enum class Kind : uint8_t { kWork, kWait, kPoint } kind = Kind::kWork;
+    enum class Kind : uint8_t { kWork, kWait, kPoint, kTime } kind = Kind::kWork;
     uint64_t sequence = 0;  // kPoint: of the record before it
     GpuOperation* work = nullptr;  // kWork
     uint32_t other = 0;  // kWait: a number, and what is waited for

@@ -15,12 +15,13 @@
 #include <cstdint>
 
 #include "device/common/cap.h"
+#include "executor/protocol/dispatch.h"
 
 namespace tutti::device::gpu {
 
 class TimeGate {
  public:
-  static constexpr uint32_t kMostAhead = 512;  // records: half of what fills a stream of the driver's
+  static constexpr uint32_t kMostAhead = executor::kMostAhead;  // records: half of what fills a stream of the driver's
   static constexpr uint32_t kLeastAhead = 2;  // so that the GPU need not wait for us between two kernels
   static constexpr uint64_t kAheadNs = 1'000'000;  // of work, where there is a limit
   static constexpr uint64_t kStallNs = 50'000'000;  // half of the kernel limit, where that is less

@@ -3,7 +3,7 @@
 // What is done is done: it is marked, or something that waited for it is. What the driver has not been given is given
 // again as it is. Of what lies between nobody knows whether it was done, in part or at all, and it is done once more:
 //
-//   waits, and what is done by nobody (events, marks)   nothing is lost by that
+//   waits, and what is done by nobody (events, marks)   nothing is lost by that; an event's time is the later one
 //   copies and fills   end as they would have, all of them in their order, unless one reads what itself or a later one
 //                      writes; or a kernel has ended in another stream since they were given, which may have waited for
 //                      what they write, and gone on
@@ -22,7 +22,7 @@
 namespace tutti::device::gpu {
 
 struct LeftRecord {
-  Operation* operation = nullptr;  // a task or a wait
+  Operation* operation = nullptr;  // a task, a wait, or an event with a time
   bool may_have_begun = false;
   bool others_went_on = false;  // a kernel of another stream has ended since it was given
   uint64_t order = 0;

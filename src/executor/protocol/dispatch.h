@@ -17,6 +17,7 @@ namespace tutti::executor {
 inline constexpr uint32_t kMostStreams = 256;
 inline constexpr uint32_t kUnitBytes = 64;  // records begin at multiples of this
 inline constexpr uint32_t kRingBytes = 1 << 20;
+inline constexpr uint32_t kMostAhead = 512;  // records that a stream is given and that are not done
 
 enum class DispatchKind : uint32_t {
   kNothing = 0,  // fills the ring's end
@@ -26,6 +27,7 @@ enum class DispatchKind : uint32_t {
   kFill = 4,
   kWait = 5,  // for what another stream has been given before
   kPoint = 6,  // without a sequence number: others may come to wait for what the stream has been given up to now
+  kTime = 7,  // when the stream gets there is to be told (Exchange::times)
 };
 
 struct DispatchHead {
@@ -65,6 +67,7 @@ struct WaitDispatch {
 };
 
 struct PointDispatch {};
+struct TimeDispatch {};
 
 inline constexpr uint32_t kMostRecordBytes = sizeof(DispatchHead) + sizeof(LaunchDispatch) + wire::kMaxArgumentBytes;
 

@@ -59,6 +59,9 @@ struct Exchange {
   char failure_text[kFailureTextBytes];  // written before
   guest::FenceFault fault;  // written before; of state 0: the failure is no fault of a fenced kernel
   LedgerStream streams[kMostStreams];
+  // When a record of kTime was reached, on the clock of NowNs, by its sequence number in its stream: written before it
+  // is said to be done. Streams without such records use no page of it.
+  alignas(4096) std::atomic<uint64_t> times[kMostStreams][kMostAhead];
   TextRing printed;  // printf
   TextRing failed;  // what assertions say
 

@@ -184,6 +184,11 @@ int Do(Of<Symbol::cuEventSynchronize>, CUevent event) {
   TRY_RULE(work().CheckHandle("cuEventSynchronize", event));
   return True().cuEventSynchronize(event);
 }
+int Do(Of<Symbol::cuEventElapsedTime>, float* ms, CUevent begin, CUevent end) {
+  TRY_RULE(work().CheckHandle("cuEventElapsedTime", begin));
+  TRY_RULE(work().CheckHandle("cuEventElapsedTime", end));
+  return True().cuEventElapsedTime(ms, begin, end);
+}
 
 int Do(Of<Symbol::cuMemcpyAsync>, CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   TRY_RULE(work().CheckHandle("cuMemcpyAsync", stream));

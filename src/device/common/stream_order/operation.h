@@ -41,6 +41,7 @@ struct Operation {
   Generation* generation = nullptr;
 
   uint32_t event = 0;         // kEvent: 0: no time wanted
+  uint64_t reached_ns = 0;    // kEvent: when, as the device says; 0: it does not
   uint32_t other_stream = 0;  // kWait
   uint64_t other_ticket = 0;
   uint64_t token = 0;  // kHostCall

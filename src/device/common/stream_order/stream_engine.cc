@@ -205,9 +205,7 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
   switch (operation->kind) {
     case Operation::Kind::kTask: return BeginTask(stream, operation);
     case Operation::Kind::kWait: return BeginWait(stream, operation);
-    case Operation::Kind::kEvent:
-      if (stream->issued != 0) owner_->NotePoint(*stream);
-      return true;
+    case Operation::Kind::kEvent: return BeginEvent(stream, operation);
     case Operation::Kind::kMark:
     case Operation::Kind::kFree:
     case Operation::Kind::kBody:
@@ -267,17 +265,31 @@ bool StreamEngine::BeginWait(Stream* stream, Operation* operation) {
   return false;
 }
 
+// With a time it is the device's, however idle the stream is: one event's time by the device's clock and the next one's
+// by ours would differ by how long either takes to tell.
+bool StreamEngine::BeginEvent(Stream* stream, Operation* operation) {
+  operation->reached_ns = 0;
+  const bool is_timed = operation->event != 0 && sink_ != nullptr && owner_->DeviceError(stream->device) == 0;
+  if (is_timed && owner_->Time(operation)) {
+    Issued(stream, operation);
+  } else if (stream->issued != 0) {
+    owner_->NotePoint(*stream);
+  }
+  return true;
+}
+
 void StreamEngine::Issued(Stream* stream, Operation* operation) {
   operation->issued = true;
   ++stream->issued;
 }
 
 // An event that was re-recorded, in a stream that is ahead, keeps the time of the later recording.
-void StreamEngine::ReachEvent(uint32_t event, uint64_t ticket) {
+void StreamEngine::ReachEvent(const Operation& operation) {
+  const uint32_t event = operation.event;
   if (event >= event_tickets_.size()) event_tickets_.resize(std::max<size_t>(event + 1, 2 * event_tickets_.size()));
-  if (ticket < event_tickets_[event]) return;
-  event_tickets_[event] = ticket;
-  sink_->EventReached(event, NowNs());
+  if (operation.ticket < event_tickets_[event]) return;
+  event_tickets_[event] = operation.ticket;
+  sink_->EventReached(event, operation.reached_ns != 0 ? operation.reached_ns : NowNs());
 }
 
 // The stream's operation is over, or issued.
@@ -318,7 +330,7 @@ void StreamEngine::Complete(Stream* stream) {
   if (operation->kind == Operation::Kind::kTask) {
     owner_->TaskOver(operation);
   } else if (operation->kind == Operation::Kind::kEvent) {
-    if (operation->event != 0 && sink_ != nullptr) ReachEvent(operation->event, operation->ticket);
+    if (operation->event != 0 && sink_ != nullptr) ReachEvent(*operation);
   } else if (operation->kind == Operation::Kind::kFree) {
     released_.push_back({.address = operation->freed, .kept = nullptr});
   }

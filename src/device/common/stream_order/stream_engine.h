@@ -45,6 +45,9 @@ class StreamEngine {
     // The device is to hold up the stream of `operation`, a wait, until `other`'s tasks up to other_ticket are done,
     // all of which are issued: it is issued, too. For owners that issue.
     virtual void Join(Operation* /*operation*/, const Stream& /*other*/) {}
+    // The device is to note when the event's stream gets there: the event is issued, TaskDone is called for it, and its
+    // time is there by then. False: its time is that at which it is known to be reached. For owners that issue.
+    virtual bool Time(Operation* /*event*/) { return false; }
     // Another stream may come to wait for what has been issued in this one up to now, and for no more. For owners that
     // issue.
     virtual void NotePoint(const Stream& /*stream*/) {}
@@ -103,7 +106,8 @@ class StreamEngine {
   bool Begin(Stream* stream, Operation* operation);
   bool BeginTask(Stream* stream, Operation* operation);
   bool BeginWait(Stream* stream, Operation* operation);
-  void ReachEvent(uint32_t event, uint64_t ticket);
+  bool BeginEvent(Stream* stream, Operation* operation);
+  void ReachEvent(const Operation& operation);
   static void Issued(Stream* stream, Operation* operation);
   static void Settle(Stream* stream, Operation* last);
   void Pass(Stream* stream);

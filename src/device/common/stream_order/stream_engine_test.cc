@@ -62,6 +62,43 @@ TEST_F(StreamOrder, AWaitForWhatIsNotIssuedIsHeldUntilItIs) {
   EXPECT_EQ(device.given[2].size(), 2u);
 }
 
+TEST_F(StreamOrder, AnEventWithATimeIsIssuedAndHasTheDevicesTime) {
+  device.issues = true;
+  Create(1);
+  Create(2);
+  const auto submit = [this](uint32_t stream, uint32_t event) {
+    return Submit(stream, Kind::kEvent, [event](Operation* operation) { operation->event = event; });
+  };
+  const uint64_t timed = submit(1, 5);
+  ASSERT_EQ(device.given[1].size(), 1u) << "however idle the stream is";
+  Submit(1, Kind::kTask);
+  EXPECT_EQ(device.given[1].size(), 2u);
+  submit(1, 0);
+  EXPECT_EQ(device.given[1].size(), 2u) << "nobody asks when it is reached";
+  SubmitWait(2, 1, timed);
+  ASSERT_EQ(device.given[2].size(), 1u);
+  EXPECT_EQ(device.given[2][0].joins, std::pair(1u, timed));
+  EXPECT_TRUE(device.events.empty());
+  device.given[1][0].operation->reached_ns = 1234;
+  Done(1);
+  EXPECT_EQ(device.times[5], 1234u);
+  EXPECT_EQ(device.completed[1], timed);
+  const uint64_t untold = submit(2, 6);
+  Done(2, 2);
+  EXPECT_EQ(device.completed[2], untold);
+  EXPECT_NE(device.times[6], 0u) << "ours, where the device does not say";
+}
+
+TEST_F(StreamOrder, ADeviceThatHasFailedTimesNothing) {
+  device.issues = true;
+  device.error = 719;
+  Create(1);
+  const uint64_t event = Submit(1, Kind::kEvent, [](Operation* operation) { operation->event = 5; });
+  EXPECT_TRUE(device.given[1].empty());
+  EXPECT_EQ(device.completed[1], event);
+  EXPECT_NE(device.times[5], 0u);
+}
+
 TEST_F(StreamOrder, AHostCallWaitsForWhatIsIssued) {
   device.issues = true;
   Create(1);

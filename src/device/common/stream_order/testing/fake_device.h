@@ -21,6 +21,7 @@ class FakeDevice : public StreamEngine::Owner, public Sink {
     Operation* operation;
     uint64_t ticket;
     std::optional<std::pair<uint32_t, uint64_t>> joins = {};  // another stream, up to a ticket
+    bool timed = false;  // an event
   };
 
   Begun Start(Operation* operation) override {
@@ -34,6 +35,10 @@ class FakeDevice : public StreamEngine::Owner, public Sink {
     given[operation->stream->number].push_back(
         {operation, operation->ticket, std::pair(other.number, operation->other_ticket)});
   }
+  bool Time(Operation* event) override {
+    if (issues) given[event->stream->number].push_back({event, event->ticket, std::nullopt, true});
+    return issues;
+  }
   void TaskOver(Operation* operation) override { over.push_back(operation->ticket); }
   uint32_t ValueOf(uint32_t, uint64_t condition) const override { return values.at(condition); }
   void SetValueOf(uint32_t, uint64_t condition, uint32_t value) override { values[condition] = value; }
@@ -45,7 +50,10 @@ class FakeDevice : public StreamEngine::Owner, public Sink {
     return false;
   }
   void Wake(uint32_t) override {}
-  void EventReached(uint32_t event, uint64_t) override { events.push_back(event); }
+  void EventReached(uint32_t event, uint64_t now_ns) override {
+    events.push_back(event);
+    times[event] = now_ns;
+  }
   void HostCallReached(uint32_t stream, uint64_t token, int32_t) override { calls.emplace_back(stream, token); }
   void Printed(std::string_view) override {}
   void AssertFailed(std::string_view) override {}
@@ -59,6 +67,7 @@ class FakeDevice : public StreamEngine::Owner, public Sink {
   std::vector<uint64_t> over;  // tickets of tasks
   std::map<uint32_t, uint64_t> completed;
   std::vector<uint32_t> events;
+  std::map<uint32_t, uint64_t> times;  // of these
   std::vector<std::pair<uint32_t, uint64_t>> calls;
 };
 

@@ -1,0 +1,130 @@
+// A submitter with a driver that notes what it is told.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/result.h"
+#include "executor/submitter.h"
+#include "os/fd.h"
+
+namespace tutti::executor {
+
+struct FakeDriver {
+  std::vector<std::string> calls;
+  std::map<const void*, std::string> at;  // event -> the stream's calls before it was recorded
+  bool reached = true;  // whether events are
+  cuda::CUresult context = cuda::CUDA_SUCCESS;  // what a kernel has done to it
+  cuda::CUresult copies = cuda::CUDA_SUCCESS;
+  cuda::CUresult copies_of_rows = cuda::CUDA_SUCCESS;
+  cuda::CUresult events = cuda::CUDA_SUCCESS;  // to be made
+  std::function<void()> at_limit = [] {};  // while one is set
+  uintptr_t last = 0;
+};
+inline FakeDriver* driver = nullptr;
+inline constexpr size_t kMostOfLimit = 10'000;
+
+template <typename Handle>
+cuda::CUresult Make(Handle* out) {
+  *out = reinterpret_cast<Handle>(++driver->last);
+  return cuda::CUDA_SUCCESS;
+}
+inline std::string Name(const void* handle) { return std::to_string(reinterpret_cast<uintptr_t>(handle)); }
+
+inline Vendor MakeVendor() {
+  Vendor vendor;
+  vendor.cuGetErrorName = [](cuda::CUresult, const char** name) {
+    *name = "CUDA_ERROR_OF_TEST";
+    return cuda::CUDA_SUCCESS + 0;
+  };
+  vendor.cuStreamCreateWithPriority = [](cuda::CUstream* out, unsigned, int) -> cuda::CUresult { return Make(out); };
+  vendor.cuEventCreate = [](cuda::CUevent* out, unsigned) -> cuda::CUresult {
+    return driver->events != cuda::CUDA_SUCCESS ? driver->events : Make(out);
+  };
+  vendor.cuEventRecord = [](cuda::CUevent event, cuda::CUstream stream) -> cuda::CUresult {
+    driver->calls.push_back("record " + Name(event) + " in " + Name(stream));
+    return cuda::CUDA_SUCCESS;
+  };
+  vendor.cuStreamWaitEvent = [](cuda::CUstream stream, cuda::CUevent event, unsigned) -> cuda::CUresult {
+    driver->calls.push_back("wait for " + Name(event) + " in " + Name(stream));
+    return cuda::CUDA_SUCCESS;
+  };
+  vendor.cuEventQuery = [](cuda::CUevent) -> cuda::CUresult {
+    return driver->context != cuda::CUDA_SUCCESS ? driver->context
+           : driver->reached                     ? cuda::CUDA_SUCCESS
+                                                 : cuda::CUDA_ERROR_NOT_READY;
+  };
+  vendor.cuEventElapsedTime = [](float* ms, cuda::CUevent from, cuda::CUevent to) -> cuda::CUresult {
+    driver->calls.push_back("time from " + Name(from) + " to " + Name(to));
+    *ms = 0.25;
+    return cuda::CUDA_SUCCESS;
+  };
+  vendor.cuEventDestroy_v2 = [](cuda::CUevent) -> cuda::CUresult { return cuda::CUDA_SUCCESS; };
+  vendor.cuCtxSetLimit = [](cuda::CUlimit limit, size_t bytes) -> cuda::CUresult {
+    driver->calls.push_back("limit " + std::to_string(limit) + " is " + std::to_string(bytes));
+    driver->at_limit();
+    return bytes > kMostOfLimit ? cuda::CUDA_ERROR_INVALID_VALUE : cuda::CUDA_SUCCESS;
+  };
+  vendor.cuMemcpyAsync = [](cuda::CUdeviceptr to, cuda::CUdeviceptr from, size_t bytes,
+                            cuda::CUstream stream) -> cuda::CUresult {
+    driver->calls.push_back("copy " + std::to_string(bytes) + " from " + std::to_string(from) + " to " +
+                            std::to_string(to) + " in " + Name(stream));
+    return driver->copies;
+  };
+  vendor.cuMemcpy2DAsync_v2 = [](const cuda::CUDA_MEMCPY2D*, cuda::CUstream) -> cuda::CUresult {
+    return driver->copies_of_rows;
+  };
+  vendor.cuMemsetD2D32Async = [](cuda::CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
+                                 cuda::CUstream) -> cuda::CUresult {
+    driver->calls.push_back("fill " + std::to_string(to) + " pitch " + std::to_string(pitch) + " with " +
+                            std::to_string(value) + " " + std::to_string(width) + "x" + std::to_string(height));
+    return cuda::CUDA_SUCCESS;
+  };
+  return vendor;
+}
+
+class SubmitterTest : public testing::Test {
+ protected:
+  SubmitterTest() { driver = &driver_; }
+  ~SubmitterTest() override { driver = nullptr; }
+
+  void Open(uint32_t stream) {
+    writer_.Add({.kind = DispatchKind::kOpenStream, .stream = stream}, OpenStreamDispatch{});
+  }
+  void Copy(uint32_t stream, uint64_t sequence, uint64_t bytes = 8) {
+    writer_.Add({.kind = DispatchKind::kCopy, .stream = stream, .sequence = sequence},
+                CopyDispatch{.destination = 200, .source = 100, .row_bytes = bytes, .rows = 1, .planes = 1});
+  }
+  void Wait(uint32_t stream, uint64_t sequence, uint32_t other, uint64_t other_sequence) {
+    writer_.Add({.kind = DispatchKind::kWait, .stream = stream, .sequence = sequence},
+                WaitDispatch{.other_stream = other, .other_sequence = other_sequence});
+  }
+  void Point(uint32_t stream) { writer_.Add({.kind = DispatchKind::kPoint, .stream = stream}, PointDispatch{}); }
+  void Time(uint32_t stream, uint64_t sequence) {
+    writer_.Add({.kind = DispatchKind::kTime, .stream = stream, .sequence = sequence}, TimeDispatch{});
+  }
+  uint64_t time(uint32_t stream, uint64_t sequence) const {
+    return exchange_->times[stream][sequence % kMostAhead].load();
+  }
+  void Step() {
+    writer_.Publish();
+    submitter_.Step();
+  }
+  uint64_t done(uint32_t stream) const { return exchange_->streams[stream].done.load(); }
+
+  FakeDriver driver_;
+  const std::unique_ptr<Exchange> exchange_{new Exchange()};
+  const os::Fd bell_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  const Vendor vendor_ = MakeVendor();
+  Modules modules_{vendor_};
+  DispatchWriter writer_{exchange_.get()};
+  Submitter submitter_{vendor_, &modules_, exchange_.get(), bell_.get()};
+};
+
+}  // namespace tutti::executor
