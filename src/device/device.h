@@ -184,8 +184,8 @@ class Space {
   virtual Result<uint64_t> Reserve(uint32_t device, uint64_t bytes, uint64_t alignment, uint64_t wish) = 0;
   // The allocation that begins at `address`, of device or scratch memory, for this Space or another one of the backend
   // to map; the same each time while anybody holds it. What it holds when this Space has ended: the same, or in each
-  // word of 8 bytes the largest signed number. INVALID_VALUE if there is none; NOT_SUPPORTED if it shares a page with
-  // others.
+  // word of 8 bytes the largest signed number, which may be so, too, once it is freed. INVALID_VALUE if there is none;
+  // NOT_SUPPORTED if it shares a page with others.
   enum class AtEnd : uint8_t { kKept, kLargest };
   virtual Result<std::shared_ptr<SharedMemory>> Share(uint64_t address, AtEnd end) = 0;
   // Zeroed memory of the host in a file of its own, of whole pages, for Spaces to map like what is shared and for

@@ -20,7 +20,6 @@ constexpr DeviceAttribute kMasked[] = {
     CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
     CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
-    CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED,
 };
 
@@ -73,6 +72,7 @@ Status Describe(const Vendor& vendor, CUdevice device, wire::DeviceInfo* info) {
       info->attributes[number] = value;
   }
   for (const DeviceAttribute masked : kMasked) info->attributes[masked] = 0;
+  info->attributes[CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED] = 1;  // the server's own, whatever the driver has
   info->attributes[CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES] &= CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   info->sm_group = 1;
   return {};

@@ -98,6 +98,35 @@ TEST_F(Conformance, SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits) {
   EXPECT_EQ(taker.space().Word(at + 8, 8, 0).value(), uint64_t{INT64_MAX});
 }
 
+TEST_F(Conformance, AWordOfSharedCountersIsWrittenWhenTheStreamGetsThere) {
+  Client giver(backend_.get()), taker(backend_.get());
+  const uint64_t words = giver.space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
+  const auto shared = giver.space().Share(words, AtEnd::kLargest).value();
+  const uint64_t at = taker.space().Reserve(0, 4096, 4096, 0).value();
+  ASSERT_TRUE(taker.space().Map(at, shared, true));
+  uint64_t value = 0;
+  for (const auto& [client, address] : {std::pair(&taker, at), std::pair(&giver, words)}) {
+    client->CreateStream(1);
+    constexpr uint64_t kToken = 5;
+    ASSERT_TRUE(client->space().HostCall(1, client->next_ticket(), kToken));
+    const uint64_t write = client->next_ticket();
+    ASSERT_TRUE(client->space().Fill(
+        1, write,
+        {.destination = address + 16, .width = 1, .height = 1, .pitch = 8, .value = value + 7, .element_bytes = 8}));
+    ASSERT_TRUE(client->sink().WaitHostCalls(1));
+    for (Client* const either : {&giver, &taker})
+      EXPECT_EQ(either->space().Word((either == &giver ? words : at) + 16, 8, 0).value(), value) << "it is behind";
+    ASSERT_TRUE(client->space().HostCallDone(1, kToken));
+    ASSERT_TRUE(client->sink().WaitDone(1, write));
+    value += 7;
+    for (Client* const either : {&giver, &taker})
+      EXPECT_EQ(either->space().Word((either == &giver ? words : at) + 16, 8, 0).value(), value);
+  }
+  ASSERT_TRUE(taker.space().Free(at));
+  EXPECT_TRUE(taker.Synchronize(1));
+  EXPECT_EQ(giver.space().Word(words + 16, 8, 0).value(), value);
+}
+
 TEST_F(Conformance, MemoryOfTheHostIsInAFileThatClientsMayMap) {
   Client maker(backend_.get()), taker(backend_.get());
   auto shared = maker.space().CreateHostMemory(kMiB).value();

@@ -35,8 +35,7 @@ const BackendCase& BackendUnderTest() {
     return BackendCase{
         .create = Create,
         .never = {},
-        .not_yet = {{"SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits", no_host},
-                    {"MemoryOfTheHostIsInAFileThatClientsMayMap", no_host},
+        .not_yet = {{"MemoryOfTheHostIsInAFileThatClientsMayMap", no_host},
                     {"MemoryOfTheHostIsLimitedAndComesBack", no_host}},
     };
   }();

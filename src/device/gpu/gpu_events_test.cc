@@ -134,5 +134,30 @@ TEST_F(GpuEvents, AStreamMayHaveMoreOfThemThanTheDriverIsGivenAtOnce) {
   }
 }
 
+// It is in nobody's executor.
+TEST_F(GpuEvents, TheWordsOfOneThatProcessesShareAreWrittenThoughAllExecutorsEnd) {
+  Start({});
+  const auto giver = Serve(), taker = Serve();
+  const uint64_t words = giver->space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
+  const auto shared = giver->space().Share(words, Space::AtEnd::kLargest).value();
+  const uint64_t at = taker->space().Reserve(0, 4096, 4096, 0).value();
+  ASSERT_TRUE(taker->space().Map(at, shared, true));
+  const std::vector<pid_t> executors = Executors();
+  for (const pid_t executor : executors) StopProcess(executor);
+  Record(*taker, 3);
+  const uint64_t write = taker->next_ticket();
+  ASSERT_TRUE(taker->space().Fill(
+      1, write, {.destination = at + 8, .width = 1, .height = 1, .pitch = 8, .value = 9, .element_bytes = 8}));
+  EXPECT_EQ(giver->space().Word(words + 8, 8, 0).value(), 0u) << "what is before it is not done";
+  for (const pid_t executor : executors) kill(executor, SIGKILL);
+  ASSERT_TRUE(taker->sink().WaitDone(1, write));
+  EXPECT_EQ(giver->space().Word(words + 8, 8, 0).value(), 9u);
+  EXPECT_EQ(taker->space().Word(at + 8, 8, 1).value(), 9u);
+  EXPECT_EQ(giver->space().Word(words + 8, 8, 0).value(), 10u);
+  ASSERT_TRUE(giver->space().Free(words));
+  EXPECT_TRUE(Becomes([&] { return taker->space().Word(at + 8, 8, 0).value() == uint64_t{INT64_MAX}; }));
+  for (const auto* const client : {&giver, &taker}) EXPECT_TRUE((*client)->sink().faults().empty());
+}
+
 }  // namespace
 }  // namespace tutti::device::gpu

@@ -52,6 +52,7 @@ void GpuMemory::Orphan() {
 // What others hold counts as long as they do.
 GpuMemory::~GpuMemory() {
   Orphan();
+  EndWords();
   slabs_.LetGo();  // before others are given the memory
   std::vector<std::shared_ptr<SharedSlab>> held;  // by us, too
   for (const auto& [address, allocation] : allocations_) {
@@ -87,7 +88,8 @@ Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes do not fit into the window", bytes));
   Allocation allocation{.bytes = AlignUp(bytes, kGranularity),
                         .on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged,
-                        .in_host_part = kind != wire::MemoryKind::kDevice};
+                        .in_host_part = kind != wire::MemoryKind::kDevice,
+                        .scratch = kind == wire::MemoryKind::kScratch};
   TUTTI_TRY(Reserve(allocation));
   const auto address = executor_->WithOne([&] {
     std::lock_guard lock(changing_);
@@ -175,6 +177,7 @@ Status GpuMemory::Retire(uint64_t address) {
   found->second.retired = true;
   kept = std::move(found->second.own);
   if (kept != nullptr) kept->Withdraw();
+  if (const auto words = own_words_.find(address); words != own_words_.end()) words->second->Withdraw();
   if (found->second.on_device) CountFreed(static_cast<int64_t>(found->second.bytes));
   return {};
 }
@@ -192,6 +195,7 @@ void GpuMemory::Release(uint64_t address) {
     allocations_.erase(found);
     held = allocation.shared.lock();
     if (held != nullptr) held->LeaveToHolders();
+    if (const auto words = own_words_.extract(address)) words.mapped()->End();
   }
   {
     std::lock_guard lock(changing_);
@@ -221,11 +225,12 @@ Status GpuMemory::AttachTo(ExecutorLink& executor, bool as_it_was) {
   TUTTI_TRY(host_part_.AttachTo(executor));
   TUTTI_TRY(slabs_.AttachTo(executor, as_it_was));
   for (const auto& [address, mapping] : reserved_.mappings()) {
+    if (mapping.slab == nullptr) continue;
     TUTTI_TRY(executor.Ask({.kind = executor::RequestKind::kMapMemory,
                             .address = address,
                             .bytes = mapping.memory->bytes(),
                             .flags = mapping.writable ? 0u : executor::kReadOnly},
-                           mapping.memory->descriptor()));
+                           mapping.slab->descriptor()));
   }
   return {};
 }
@@ -258,8 +263,7 @@ Result<GpuMemory::Allocation*> GpuMemory::FindShareable(uint64_t address) {
   if (found == allocations_.end() || found->second.retired || found->second.addresses)
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no memory of the client begins at 0x{:x}", address));
   if (found->second.in_host_part) {
-    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED,
-                "memory of the host, and events, are not shared between processes on a GPU yet");
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "memory of the host is not shared between processes on a GPU yet");
   }
   return &found->second;
 }
@@ -300,25 +304,58 @@ Result<std::shared_ptr<SharedMemory>> GpuMemory::ShareNow(uint64_t address) {
   return shared;
 }
 
+Result<std::shared_ptr<SharedMemory>> GpuMemory::ShareWords(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end() || found->second.retired || !found->second.scratch)
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no words of the client begin at 0x{:x}", address));
+  std::shared_ptr<SharedWords>& words = own_words_[address];
+  const uint64_t bytes = found->second.bytes;
+  if (words == nullptr) words = std::make_shared<SharedWords>(host_part_.Reached(address, bytes), bytes);
+  return words;
+}
+
+GpuMemory::Word GpuMemory::FindWord(uint64_t address, uint32_t bytes, bool writes) const {
+  if (address % bytes != 0 || address < base_ || !InRange<uint64_t>(address - base_, bytes, bytes_)) return {};
+  std::lock_guard lock(mutex_);
+  if (reserved_.Overlaps(address, bytes)) {
+    const auto* const mapping = reserved_.Find(address, bytes);
+    if (mapping == nullptr || (writes && !mapping->second.writable)) return {};
+    return {.in = std::dynamic_pointer_cast<SharedWords>(mapping->second.memory), .offset = address - mapping->first};
+  }
+  auto own = own_words_.upper_bound(address);
+  if (own == own_words_.begin()) return {};
+  --own;
+  if (!InRange(address - own->first, uint64_t{bytes}, own->second->bytes())) return {};
+  return {.in = own->second, .offset = address - own->first};
+}
+
+void GpuMemory::EndWords() {
+  std::lock_guard lock(mutex_);
+  for (const auto& [address, words] : own_words_) words->End();
+}
+
 Status GpuMemory::Map(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable) {
   return executor_->WithOne([&] { return MapNow(address, memory, writable); });
 }
 
 Status GpuMemory::MapNow(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable) {
-  auto shared = std::static_pointer_cast<SharedSlab>(memory);
+  const auto* const slab = dynamic_cast<const SharedSlab*>(memory.get());
   std::lock_guard changing(changing_);
   bool fresh = false;
   {
     std::lock_guard lock(mutex_);
-    TUTTI_ASSIGN(fresh, reserved_.Check(address, shared));
+    TUTTI_ASSIGN(fresh, reserved_.Check(address, memory));
   }
-  TUTTI_TRY(executor_->Ask({.kind = fresh ? executor::RequestKind::kMapMemory : executor::RequestKind::kSetAccess,
-                            .address = address,
-                            .bytes = shared->bytes(),
-                            .flags = writable ? 0u : executor::kReadOnly},
-                           fresh ? shared->descriptor() : -1));
+  if (slab != nullptr) {
+    TUTTI_TRY(executor_->Ask({.kind = fresh ? executor::RequestKind::kMapMemory : executor::RequestKind::kSetAccess,
+                              .address = address,
+                              .bytes = slab->bytes(),
+                              .flags = writable ? 0u : executor::kReadOnly},
+                             fresh ? slab->descriptor() : -1));
+  }
   std::lock_guard lock(mutex_);
-  reserved_.Insert(address, {.memory = std::move(shared), .writable = writable});
+  reserved_.Insert(address, {.memory = memory, .slab = slab, .writable = writable});
   return {};
 }
 
@@ -336,7 +373,9 @@ Status GpuMemory::Unmap(uint64_t address, uint64_t bytes) {
 }
 
 void GpuMemory::Hide(const ReservedPart::Mappings& mappings) {
-  for (const auto& [address, mapping] : mappings) executor_->Unmap(address, mapping.memory->bytes());
+  for (const auto& [address, mapping] : mappings) {
+    if (mapping.slab != nullptr) executor_->Unmap(address, mapping.slab->bytes());
+  }
 }
 
 void GpuMemory::NobodyHolds(uint64_t bytes) {

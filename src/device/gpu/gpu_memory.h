@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 #include "device/gpu/host_part.h"
 #include "device/gpu/reserved_part.h"
 #include "device/gpu/shared_slab.h"
+#include "device/gpu/shared_words.h"
 #include "device/gpu/slabs.h"
 #include "device/host_share.h"
 #include "wire/window_shape.h"
@@ -49,8 +51,19 @@ class GpuMemory {
   // See Space.
   Result<uint64_t> ReserveAddresses(uint64_t bytes, uint64_t alignment, uint64_t wish);
   Result<std::shared_ptr<SharedMemory>> Share(uint64_t address);
+  // Of scratch memory.
+  Result<std::shared_ptr<SharedMemory>> ShareWords(uint64_t address);
   Status Map(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable);
   Status Unmap(uint64_t address, uint64_t bytes);
+
+  // An aligned word of those that are shared, its own or others'. Does not wait.
+  struct Word {
+    std::shared_ptr<SharedWords> in;  // null: there is none
+    uint64_t offset = 0;
+  };
+  Word FindWord(uint64_t address, uint32_t bytes, bool writes) const;
+  // Its Space has ended: nobody waits for its words any more.
+  void EndWords();
 
   // Counts memory that the driver takes for a module, or by a limit of the context, which is not in the window.
   // OUT_OF_MEMORY where it is too much.
@@ -76,6 +89,7 @@ class GpuMemory {
     uint64_t bytes = 0;
     bool on_device = false;  // counts as the device's
     bool in_host_part = false;
+    bool scratch = false;
     bool addresses = false;  // no memory of its own
     bool retired = false;
     std::shared_ptr<SharedSlab> own;  // until it is retired, if it is shared
@@ -109,6 +123,7 @@ class GpuMemory {
   mutable std::mutex mutex_;  // the rest; never waits
   ReservedPart reserved_;  // changed with both locks
   std::unordered_map<uint64_t, Allocation> allocations_;
+  std::map<uint64_t, std::shared_ptr<SharedWords>> own_words_;  // by address, until they are released
   uint64_t used_ = 0;
   uint64_t freed_ = 0;  // of used_: retired
   uint64_t of_modules_ = 0;  // of used_

@@ -17,7 +17,7 @@ namespace tutti::device::gpu {
 namespace {
 
 constexpr const char* kNoHostMemory =
-    "memory of the host, and events, are not shared between processes on a GPU yet, nor mapped at reserved addresses";
+    "memory of the host is not shared between processes on a GPU yet, nor mapped at reserved addresses";
 constexpr const char* kNoConditions = "conditional nodes of graphs are not supported on a GPU yet";
 
 // A killed process is gone in milliseconds, but for one that hangs in its driver; a place in an executor with others,
@@ -75,6 +75,7 @@ GpuSpace::GpuSpace(ExecutorSource* executors, std::shared_ptr<Held> held, Sink* 
 
 GpuSpace::~GpuSpace() {
   Abandon();
+  if (memory_ != nullptr) memory_->EndWords();  // others may wait for them, and have nothing to do with what follows
   pilot_->Remove(this);
   aside_.Stop();  // which may still wait for one
   if (mover_ != nullptr) mover_->Stop();
@@ -138,6 +139,8 @@ Status GpuSpace::Free(uint64_t address) {
 }
 
 Result<uint64_t> GpuSpace::Word(uint64_t address, uint32_t bytes, uint64_t add) {
+  if (const GpuMemory::Word shared = memory_->FindWord(address, bytes, add != 0); shared.in != nullptr)
+    return shared.in->Add(shared.offset, bytes, add);
   uint8_t* const word = memory_->Reached(address, bytes);
   if (word == nullptr && !memory_->Contains(address, bytes, add != 0)) {
     return tutti::Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no memory of the client lies at {:#x}", address));
@@ -172,8 +175,7 @@ Result<uint64_t> GpuSpace::Reserve(uint32_t device, uint64_t bytes, uint64_t ali
 }
 
 Result<std::shared_ptr<SharedMemory>> GpuSpace::Share(uint64_t address, AtEnd end) {
-  if (end == AtEnd::kLargest) return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoHostMemory);
-  return memory_->Share(address);
+  return end == AtEnd::kLargest ? memory_->ShareWords(address) : memory_->Share(address);
 }
 
 Result<std::shared_ptr<SharedMemory>> GpuSpace::CreateHostMemory(uint64_t) {

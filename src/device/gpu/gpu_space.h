@@ -134,6 +134,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void Join(Operation* operation, const Stream& other) override;
   void NotePoint(const Stream& stream) override;
   bool Time(Operation* event) override;
+  void Store(Operation* operation) override;
   void TaskOver(Operation*) override {}
   uint32_t ValueOf(uint32_t, uint64_t) const override { return 0; }
   void SetValueOf(uint32_t, uint64_t, uint32_t) override {}
@@ -145,6 +146,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, Set set);
   uint64_t PiecesOf(int32_t limit) const;
   bool Holds(uint64_t address, uint64_t bytes, bool writes);
+  bool IsSharedWord(const wire::FillBody& fill) const;
   void JoinTo(Operation* operation, uint32_t other);
   LentStreams::Lent& Lend(const Stream& stream);
   void Give(LentStreams::Lent& lent, const LentStreams::Held& record);

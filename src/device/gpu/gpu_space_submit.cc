@@ -39,6 +39,18 @@ Result<GpuOperation*> GpuSpace::NewTask(uint64_t ticket, uint64_t argument_bytes
   return task;
 }
 
+template <typename Set>
+Status GpuSpace::SubmitSimple(Operation::Kind kind, uint32_t stream_number, uint64_t ticket, Set set) {
+  std::unique_lock lock(mutex_);
+  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  TUTTI_TRY(StreamEngine::Admit(stream, kind));
+  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(kind, ticket));
+  set(operation);
+  engine_.Enqueue(stream, operation);
+  UnlockAndRunDeferred(&lock);
+  return {};
+}
+
 Status GpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& grid) {
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
@@ -99,7 +111,23 @@ Status GpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
   return {};
 }
 
+// A word that others wait for: no device is asked, whoever holds it (device/gpu/shared_words.h).
+bool GpuSpace::IsSharedWord(const wire::FillBody& fill) const {
+  return fill.width == 1 && fill.height == 1 && fill.element_bytes == sizeof(uint64_t) &&
+         memory_->FindWord(fill.destination, fill.element_bytes, true).in != nullptr;
+}
+
+void GpuSpace::Store(Operation* operation) {
+  const wire::FillBody& fill = static_cast<GpuOperation*>(operation)->fill;
+  const GpuMemory::Word word = memory_->FindWord(fill.destination, fill.element_bytes, true);
+  if (word.in != nullptr) word.in->Store(word.offset, fill.value);
+}
+
 Status GpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillBody& fill) {
+  if (IsSharedWord(fill)) {
+    return SubmitSimple(Operation::Kind::kStore, stream_number, ticket,
+                        [&fill](Operation* operation) { static_cast<GpuOperation*>(operation)->fill = fill; });
+  }
   const auto to = DestinationOf(fill);
   const bool is_ours = to && (to->bytes == 0 || Holds(to->address, to->bytes, true));
   std::unique_lock lock(mutex_);
@@ -116,18 +144,6 @@ Status GpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillB
     operation->fill = fill;
     counters_.AddAlone(metrics::Counter::copied_bytes, BytesOf(fill));
   }
-  engine_.Enqueue(stream, operation);
-  UnlockAndRunDeferred(&lock);
-  return {};
-}
-
-template <typename Set>
-Status GpuSpace::SubmitSimple(Operation::Kind kind, uint32_t stream_number, uint64_t ticket, Set set) {
-  std::unique_lock lock(mutex_);
-  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
-  TUTTI_TRY(StreamEngine::Admit(stream, kind));
-  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(kind, ticket));
-  set(operation);
   engine_.Enqueue(stream, operation);
   UnlockAndRunDeferred(&lock);
   return {};

@@ -53,7 +53,7 @@ ReservedPart::Mappings::const_iterator ReservedPart::At(uint64_t address) const 
   return address - mapping->first < mapping->second.memory->bytes() ? mapping : mappings_.end();
 }
 
-Result<bool> ReservedPart::Check(uint64_t address, const std::shared_ptr<SharedSlab>& memory) const {
+Result<bool> ReservedPart::Check(uint64_t address, const std::shared_ptr<SharedMemory>& memory) const {
   const uint64_t bytes = memory->bytes();
   if (address % kSlabBytes != 0 || !InOneRange(address, bytes)) return NotReserved(address, bytes);
   const auto next = mappings_.lower_bound(address);
@@ -84,10 +84,17 @@ ReservedPart::Mappings ReservedPart::TakeAll(uint64_t address) {
   return range == ranges_.end() ? Mappings() : Take(address, range->second).value_or(Mappings());
 }
 
+const ReservedPart::Mappings::value_type* ReservedPart::Find(uint64_t address, uint64_t bytes) const {
+  const auto mapping = At(address);
+  if (mapping == mappings_.end()) return nullptr;
+  return InRange(address - mapping->first, bytes, mapping->second.memory->bytes()) ? &*mapping : nullptr;
+}
+
 bool ReservedPart::Covers(uint64_t address, uint64_t bytes, bool writes) const {
   for (uint64_t at = address; at - address < bytes;) {
     const auto mapping = At(at);
-    if (mapping == mappings_.end() || (writes && !mapping->second.writable)) return false;
+    if (mapping == mappings_.end() || mapping->second.slab == nullptr || (writes && !mapping->second.writable))
+      return false;
     at = mapping->first + mapping->second.memory->bytes();
   }
   return true;

@@ -20,7 +20,8 @@ class ReservedPart {
   ReservedPart(uint64_t begin, uint64_t bytes);
 
   struct Mapping {
-    std::shared_ptr<SharedSlab> memory;
+    std::shared_ptr<SharedMemory> memory;
+    const SharedSlab* slab = nullptr;  // that; null: it is none of the device's
     bool writable = false;
   };
   using Mappings = std::map<uint64_t, Mapping>;  // by address
@@ -31,7 +32,7 @@ class ReservedPart {
   void Free(uint64_t address);
 
   // Whether it may be mapped there: true, or false where it is, and its access alone can be changed.
-  Result<bool> Check(uint64_t address, const std::shared_ptr<SharedSlab>& memory) const;
+  Result<bool> Check(uint64_t address, const std::shared_ptr<SharedMemory>& memory) const;
   void Insert(uint64_t address, Mapping mapping) { mappings_.insert_or_assign(address, std::move(mapping)); }
   // Takes the mappings there out. INVALID_VALUE unless they are whole and the addresses reserved.
   Result<Mappings> Take(uint64_t address, uint64_t bytes);
@@ -40,8 +41,10 @@ class ReservedPart {
   bool Overlaps(uint64_t address, uint64_t bytes) const {
     return address < begin_ + bytes_ && address + bytes > begin_;
   }
-  // Whether memory that may be written, if that is asked for, is mapped at all of these.
+  // Whether memory of the device that may be written, if that is asked for, is mapped at all of these.
   bool Covers(uint64_t address, uint64_t bytes, bool writes) const;
+  // The mapping that these lie in; null: there is none.
+  const Mappings::value_type* Find(uint64_t address, uint64_t bytes) const;
   const Mappings& mappings() const { return mappings_; }
 
  private:

@@ -27,6 +27,7 @@ const BackendCase& BackendUnderTest() {
                   {"AWishForAddressesIsFollowedIfTheyAreFree", no_data},
                   {"ASpaceSeesWhatAnotherSharesAndKeepsIt", no_data},
                   {"SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits", no_data},
+                  {"AWordOfSharedCountersIsWrittenWhenTheStreamGetsThere", no_data},
                   {"OnlyMemoryOfTheClientIsShared", no_data},
                   {"MemoryOfTheHostIsInAFileThatClientsMayMap", no_data},
                   {"MemoryOfTheHostIsLimitedAndComesBack", no_data},

@@ -21,6 +21,7 @@ struct Operation {
     kHostCall,
     kFree,
     kMark,
+    kStore,  // the owner writes something where others look
     kConditionSet,
     // Of conditional nodes (conditional_walk.h).
     kConditional,  // its task does nothing

@@ -80,6 +80,7 @@ Status StreamEngine::Admit(Stream* stream, Operation::Kind kind) {
     case Kind::kWait:
     case Kind::kHostCall:
     case Kind::kFree:
+    case Kind::kStore:
     case Kind::kConditionSet:
       if (open != 0) return Fail("a conditional node with other work than launches, copies and fills");
       return {};
@@ -206,6 +207,9 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
     case Operation::Kind::kTask: return BeginTask(stream, operation);
     case Operation::Kind::kWait: return BeginWait(stream, operation);
     case Operation::Kind::kEvent: return BeginEvent(stream, operation);
+    case Operation::Kind::kStore:
+      if (stream->issued != 0) owner_->NotePoint(*stream);
+      return true;
     case Operation::Kind::kMark:
     case Operation::Kind::kFree:
     case Operation::Kind::kBody:
@@ -331,6 +335,8 @@ void StreamEngine::Complete(Stream* stream) {
     owner_->TaskOver(operation);
   } else if (operation->kind == Operation::Kind::kEvent) {
     if (operation->event != 0 && sink_ != nullptr) ReachEvent(*operation);
+  } else if (operation->kind == Operation::Kind::kStore) {
+    if (owner_->DeviceError(stream->device) == 0) owner_->Store(operation);
   } else if (operation->kind == Operation::Kind::kFree) {
     released_.push_back({.address = operation->freed, .kept = nullptr});
   }
