@@ -85,6 +85,8 @@ TEST(Server, WhatAClientHadIsFreeWhenItHasGone) {
         stays->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = kMost, .alignment = 256});
     ASSERT_EQ(reply.status, 0) << i;
     stays->producer().Submit(RecordKind::kFree, 0, wire::FreeBody{.address = reply.value[0]});
+    ASSERT_EQ(stays->replies().Call(RecordKind::kMemoryUse, wire::MemoryUseBody{.device = 0}).value[0], 0u)
+        << "behind the free";
   }
 }
 
