@@ -26,10 +26,13 @@ void Departures::SayLeaving() {
 }
 
 void Departures::Await(const Refused& refused, uint64_t now_ns, Answer answer) {
+  // However many come and go: else they would have it try for ever.
+  if (now_ns - refused.first_ns >= kLongestNs) return answer(false);
   // What has become free since it was refused does not announce itself again.
   if (last_gone_ns_ != 0 && last_gone_ns_ >= refused.tried_ns) return answer(true);
   if (!CanHelp(refused, now_ns)) return answer(false);
   waiters_.push_back({.refused = refused, .others_bytes = OthersOf(refused).bytes, .answer = std::move(answer)});
+  if (!std::exchange(ticks_, true)) tick_soon_();
 }
 
 void Departures::Forget(uint32_t client) {
@@ -39,11 +42,13 @@ void Departures::Forget(uint32_t client) {
 // Who has waited for long enough tries a last time, since what others say may have changed before it began to wait. If
 // it comes again, it is answered at once.
 void Departures::Tick(uint64_t now_ns) {
+  ticks_ = false;
   AnswerThose(
       [&](const Waiter& waiter) {
         return !CanHelp(waiter.refused, now_ns) || OthersOf(waiter.refused).bytes < waiter.others_bytes;
       },
       true);
+  if (has_waiters() && !std::exchange(ticks_, true)) tick_soon_();
 }
 
 bool Departures::CanHelp(const Refused& refused, uint64_t now_ns) const {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "device/device.h"
@@ -35,8 +36,9 @@ class Departures {
   // Called once: true: it is to be tried again. False: nobody's end can help.
   using Answer = std::function<void(bool again)>;
 
-  // `backend` outlives it.
-  explicit Departures(device::Backend& backend) : backend_(backend) {}
+  // `backend` outlives it. `tick_soon` has Tick called kTickNs later, once: somebody waits.
+  Departures(device::Backend& backend, std::function<void()> tick_soon)
+      : backend_(backend), tick_soon_(std::move(tick_soon)) {}
 
   // A client that has ended, with what it has on each device.
   void Begin(uint32_t client, std::vector<uint64_t> bytes);
@@ -47,7 +49,6 @@ class Departures {
   void Await(const Refused& refused, uint64_t now_ns, Answer answer);
   // It has ended itself: it waits no longer.
   void Forget(uint32_t client);
-  // To be called every kTickNs while somebody waits.
   void Tick(uint64_t now_ns);
   bool has_waiters() const { return !waiters_.empty(); }
 
@@ -66,6 +67,8 @@ class Departures {
   void AnswerThose(const std::function<bool(const Waiter&)>& chosen, bool again);
 
   device::Backend& backend_;
+  const std::function<void()> tick_soon_;
+  bool ticks_ = false;  // soon: whoever comes meanwhile does not put it off
   std::map<uint32_t, std::vector<uint64_t>> leaving_;  // bytes by device, of clients
   uint64_t last_gone_ns_ = 0;
   Waiters waiters_;

@@ -40,7 +40,8 @@ class DeparturesTest : public ::testing::Test {
 
   OtherServer other_;
   std::unique_ptr<device::Backend> backend_ = device::null::CreateNullBackend();
-  Departures departures_{*backend_};
+  int timers_ = 0;
+  Departures departures_{*backend_, [this] { ++timers_; }};
   std::optional<bool> answer_;
 };
 
@@ -133,6 +134,41 @@ TEST_F(DeparturesTest, OneThatEndsWhileItWaitsIsAnswered) {
   EXPECT_EQ(Answer(), std::nullopt);
   departures_.Forget(1);
   EXPECT_EQ(Answer(), false);
+}
+
+// As where clients come and go all the time.
+TEST_F(DeparturesTest, NobodyTriesForEver) {
+  for (uint64_t now_ns = kMs; now_ns < kMs + Departures::kLongestNs; now_ns += 100 * kMs) {
+    departures_.Begin(7, {kMiB});
+    departures_.Gone(7, now_ns);
+    Await(1, now_ns, kMs);
+    EXPECT_EQ(Answer(), true);
+  }
+  departures_.Begin(7, {kMiB});
+  departures_.Gone(7, kMs + Departures::kLongestNs);
+  Await(1, kMs + Departures::kLongestNs, kMs);
+  EXPECT_EQ(Answer(), false);
+}
+
+// As by one that allocates in a loop what no end of others can help.
+TEST_F(DeparturesTest, WhoeverIsRefusedMeanwhileDoesNotPutOffTheOthersTick) {
+  other_.has_bytes = other_.leaves_bytes = kMiB;
+  Await(1, kMs, kMs);
+  EXPECT_EQ(Answer(), std::nullopt);
+  EXPECT_EQ(timers_, 1);
+  for (int i = 0; i < 3; ++i) {
+    departures_.Await({.client = 2, .on_device = false, .first_ns = kMs, .tried_ns = kMs}, kMs,
+                      [](bool again) { EXPECT_FALSE(again); });
+  }
+  departures_.Await({.client = 3, .first_ns = kMs, .tried_ns = kMs}, kMs, [](bool) {});
+  EXPECT_EQ(timers_, 1);
+  departures_.Tick(2 * kMs);
+  EXPECT_EQ(timers_, 2) << "they wait still";
+  other_.leaves_bytes = 0;
+  other_.has_bytes = 0;
+  departures_.Tick(3 * kMs);
+  EXPECT_EQ(Answer(), true);
+  EXPECT_EQ(timers_, 2);
 }
 
 }  // namespace

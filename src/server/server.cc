@@ -109,7 +109,7 @@ Server::Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max
       watch_(std::move(watch)),
       backend_(std::move(backend)),
       peers_(*backend_),
-      departures_(*backend_),
+      departures_(*backend_, [this] { SetTimer(departures_timer_, Departures::kTickNs); }),
       exports_([this](int fd, std::function<void()> gone) { return Watch(fd, std::move(gone), 0); },
                [this](int fd) { Unwatch(fd); }, descriptors),
       loaders_("loader", kLoaders),
@@ -298,8 +298,12 @@ void Server::Drop(uint32_t id, int32_t status, std::function<void()> gone) {
   departures_.Begin(id, std::move(bytes));
   // Called by whichever thread has it last, which may outlive this.
   session->SetGone([this, id, mailbox = std::weak_ptr(mailbox_), gone = std::move(gone)] {
-    if (const auto open = mailbox.lock()) open->Post([this, id] { departures_.Gone(id, NowNs()); });
-    if (gone) gone();
+    const auto open = mailbox.lock();
+    if (open == nullptr) return;
+    open->Post([this, id, gone] {
+      departures_.Gone(id, NowNs());
+      if (gone) gone();
+    });
   });
   LetGo(session->info().party, session->connection());
   log_.Info(session->info().payer(), "Client {} disconnected", session->info().pid);
@@ -316,7 +320,7 @@ void Server::Drop(uint32_t id, int32_t status, std::function<void()> gone) {
 Status Server::Terminate(uint32_t client, int32_t status, std::function<void()> ended) {
   TUTTI_ASSIGN(Session* const session, Find(client));
   session->LogRunning();
-  Drop(client, status, [this, ended = std::move(ended)] { Post(ended); });
+  Drop(client, status, std::move(ended));
   return {};
 }
 
@@ -360,7 +364,7 @@ void Server::PostBehind(std::function<void()> work, int rounds) {
 // those that leave.
 void Server::MakeRoom(uint32_t asker, const RoomRequest& request, std::function<void(bool)> done) {
   const auto it = sessions_.find(asker);
-  if (it == sessions_.end()) return done(false);
+  if (it == sessions_.end()) return;
   const Session& session = *it->second;
   const uint32_t device = request.device;
   if (request.on_device) {
@@ -377,7 +381,9 @@ void Server::MakeRoom(uint32_t asker, const RoomRequest& request, std::function<
                  "Device {}: client {} needs {} bytes within its soft limit: client {}, which holds {} and whose group "
                  "is over its own, is terminated",
                  device, session.info().pid, request.bytes, victim->info().pid, victim->memory_bytes(device));
-    Drop(victim->info().id, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED, [done = std::move(done)] { done(true); });
+    Drop(victim->info().id, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED, [this, asker, done = std::move(done)] {
+      if (sessions_.contains(asker)) done(true);
+    });
     return;
   }
   departures_.Await({.client = asker,
@@ -386,13 +392,10 @@ void Server::MakeRoom(uint32_t asker, const RoomRequest& request, std::function<
                      .first_ns = request.first_ns,
                      .tried_ns = request.tried_ns},
                     NowNs(), std::move(done));
-  if (departures_.has_waiters()) SetTimer(departures_timer_, Departures::kTickNs);
 }
 
 void Server::LookAgainAtDepartures() {
-  if (!HasExpired(departures_timer_)) return;
-  departures_.Tick(NowNs());
-  if (departures_.has_waiters()) SetTimer(departures_timer_, Departures::kTickNs);
+  if (HasExpired(departures_timer_)) departures_.Tick(NowNs());
 }
 
 std::string Server::RunningKernels() {

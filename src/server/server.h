@@ -98,8 +98,8 @@ class Server {
   size_t PlacesTaken() const;
   Status CheckQuota(const std::string& party) const;
   void OnEvent(uint64_t key);
-  // Removes the session and hands it to the reaper. The client sees `status`; 0: it is gone. `gone` is called, by any
-  // thread, when all of the session's resources are free.
+  // Removes the session and hands it to the reaper. The client sees `status`; 0: it is gone. `gone` is called when
+  // all of the session's resources are free.
   void Drop(uint32_t id, int32_t status, std::function<void()> gone = nullptr);
   // Drops a client that has broken the protocol, or, with an empty `why`, has closed its connection.
   void DropBroken(uint32_t id, const std::string& why);

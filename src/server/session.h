@@ -84,7 +84,8 @@ struct SessionServices {
   // Memory in use on `device` has changed.
   std::function<void(uint32_t device)> memory_changed;
   // The client `id` lacks memory: waits for clients that are being torn down, or terminates one that has borrowed it.
-  // `done` is called once, from any thread: true when it is worth another try, false if there is no such client.
+  // `done` is called once, on the main thread: true when it is worth another try, false if there is no such client. Not
+  // at all if the session has ended by then; what it holds must not keep the session, which nobody else may tear down.
   std::function<void(uint32_t id, const RoomRequest& request, std::function<void(bool)> done)> make_room;
 };
 

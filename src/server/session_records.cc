@@ -264,13 +264,14 @@ Status Session::HandleHostCall(const wire::Untrusted<wire::RawRecord>& untrusted
 // and evicts these, one after the other, until there is room or none is left. The ring is paused meanwhile.
 void Session::AllocateWithRoom(const wire::AllocateBody& body, uint16_t reply, const RoomRequest& request,
                                const Error& refusal) {
-  services_.make_room(info_.id, request, [self = shared_from_this(), body, reply, request, refusal](bool again) {
-    if (self->over()) return;
+  services_.make_room(info_.id, request, [weak = weak_from_this(), body, reply, request, refusal](bool again) {
+    const std::shared_ptr<Session> self = weak.lock();
+    if (self == nullptr || self->over()) return;
     if (!again) {
       self->sink_->Refuse(reply, refusal);
       return self->Resume();
     }
-    // On a loader: this may be the thread that tears down the evicted client.
+    // On a loader: this is the main thread.
     self->OnLoader([self, body, reply, request] {
       if (self->over()) return;
       RoomRequest next = request;
