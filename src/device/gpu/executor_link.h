@@ -61,6 +61,8 @@ class ExecutorLink {
   bool HasEnded() const;
   // A request has been sent to it, and no answer has come, nor will if it has ended. Thread-safe.
   bool has_unanswered() const { return unanswered_.load(std::memory_order_acquire); }
+  // It has ended, and that may be what has ended it: its context was not lost before, as far as any client there knows.
+  bool RequestMayHaveEndedIt() const { return has_unanswered() && !FailsForAll() && !executor_->context_is_lost(); }
   // It has said or done what cannot be, and has been killed for that.
   bool has_lied() const { return has_lied_.load(std::memory_order_acquire); }
 
@@ -91,7 +93,11 @@ class ExecutorLink {
   // What it has failed with, if it has.
   std::optional<Error> Failure() const;
   // Whether that is the context's, and so a failure of all places, whoever has caused it.
-  bool FailsForAll() const { return exchange()->context_lost.load(std::memory_order_acquire) != 0; }
+  bool FailsForAll() const {
+    const bool is_lost = exchange()->context_lost.load(std::memory_order_acquire) != 0;
+    if (is_lost) executor_->NoteContextLost();
+    return is_lost;
+  }
   // Then: what a fenced kernel has recorded, if it is that. Any number may stand in it.
   std::optional<guest::FenceFault> FenceFault() const;
   // The server is about to sleep: the bell is to be rung.

@@ -51,6 +51,10 @@ class ExecutorProcess {
   void HaveClientsLeave();
   bool is_to_be_left() const { return is_to_be_left_.load(std::memory_order_relaxed); }
   bool takes_clients() const;
+  // One of its clients has been told that the context is lost, which is all clients' and no request's doing. The others
+  // may not have been told when it is killed for that. Thread-safe.
+  void NoteContextLost() { context_is_lost_.store(true, std::memory_order_release); }
+  bool context_is_lost() const { return context_is_lost_.load(std::memory_order_acquire); }
   // By more than one.
   bool is_shared() const;
   // Whatever clients it still has.
@@ -90,7 +94,7 @@ class ExecutorProcess {
   os::Fd lifeline_;  // none: it has been killed
   uint32_t clients_ = 0;
   bool takes_clients_ = true;
-  std::atomic<bool> is_to_be_left_{false};
+  std::atomic<bool> is_to_be_left_{false}, context_is_lost_{false};
 };
 
 // The end of a client's place: until then memory that it had, and its addresses in that executor, are in use.

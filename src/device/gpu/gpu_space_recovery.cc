@@ -86,7 +86,7 @@ void GpuSpace::NoteEnd(const Error& why, bool context_is_lost) {
 
 // A request ends its driver, or is answered; a context is lost by what runs in it.
 void GpuSpace::NoteWhatWasUnderWay(std::span<const LeftRecord> left, bool context_is_lost) {
-  bool any = !context_is_lost && executor_->has_unanswered();
+  bool any = !context_is_lost && executor_->RequestMayHaveEndedIt();
   for (const LeftRecord& record : left) {
     if (!record.may_have_begun || record.operation->kind != Operation::Kind::kTask) continue;
     ++static_cast<GpuOperation*>(record.operation)->ends;
@@ -101,7 +101,7 @@ void GpuSpace::NoteWhatWasGiven() {
   const bool is_lost = executor_->FailsForAll();
   const bool ends_alone = executor_->Failure() || executor_->has_lied() || !current_.Is(executor_.get());
   if (executor_->is_alone() || (ends_alone && !is_lost)) return;
-  if (ahead_ != 0 || (!is_lost && executor_->has_unanswered())) suspicion_.Note();
+  if (ahead_ != 0 || executor_->RequestMayHaveEndedIt()) suspicion_.Note();
 }
 
 bool GpuSpace::TakeLastMarks() {
@@ -253,7 +253,7 @@ void GpuSpace::NoteRefusal(const ExecutorLink& executor) {
   if (executor.HasEnded() || executor.Failure()) counters_.Add(metrics::Counter::executor_ends);
   std::lock_guard lock(mutex_);
   if (executor.is_alone() || lost_) return;  // who loses it has it killed
-  if (executor.has_unanswered() && !executor.FailsForAll())
+  if (executor.RequestMayHaveEndedIt())
     suspicion_.Note();
   else if (!executor.HasEnded() && !executor.Failure())
     suspicion_.StayAlone();

@@ -1,7 +1,9 @@
 // Who may have ended an executor that clients share, and what becomes of it; and clients whom another executor does not
 // give what they had.
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <future>
 #include <memory>
 #include <string>
 
@@ -122,6 +124,28 @@ TEST_F(GpuSuspects, WhoAsksWhatHasEndedBeforeIsNotSuspectOfThat) {
   ASSERT_TRUE(os::AwaitEnd((*process)->process()->get(), 60'000));
   EXPECT_FALSE((*link)->Ask({.kind = executor::RequestKind::kReadWord, .address = 1, .bytes = 8}));
   EXPECT_FALSE((*link)->has_unanswered());
+}
+
+// It is killed for a context that another client there has lost, and this one has not heard of that.
+TEST_F(GpuSuspects, WhoAsksOfALostContextIsNotSuspectOfItsEndThoughItIsNotTold) {
+  Start({});
+  for (const bool is_lost : {false, true}) {
+    const auto process = ExecutorProcess::Start(spawner_);
+    ASSERT_TRUE(process) << process.error().text;
+    kill((*process)->pid(), SIGSTOP);
+    const auto culprit = ExecutorLink::Enter(*process), other = ExecutorLink::Enter(*process);
+    ASSERT_TRUE(culprit && other);
+    auto answer = std::async(std::launch::async, [&other] {
+      return (*other)->Ask({.kind = executor::RequestKind::kReadWord, .address = 1, .bytes = 8}).has_value();
+    });
+    EXPECT_TRUE(Becomes([&other] { return (*other)->has_unanswered(); }));
+    (*culprit)->exchange()->context_lost.store(is_lost ? 1 : 0);
+    EXPECT_EQ((*culprit)->FailsForAll(), is_lost);
+    (*process)->End();
+    EXPECT_FALSE(answer.get());
+    EXPECT_TRUE((*other)->has_unanswered());
+    EXPECT_EQ((*other)->RequestMayHaveEndedIt(), !is_lost);
+  }
 }
 
 // The first limit in each process is refused.
