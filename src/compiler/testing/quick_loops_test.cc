@@ -120,5 +120,27 @@ TEST(QuickLoops, LanesThatWaitForWhatOthersWriteBeginToWrite) {
   for (uint32_t thread = 0; thread < 96; ++thread) EXPECT_EQ(ran.out[thread], thread == 5 ? 77 : thread) << thread;
 }
 
+// It does work in its rounds, and is left by what others write.
+TEST(QuickLoops, ALoopThatLooksLikeWaitingLooksForNewerCode) {
+  const RanAnew ran = RunAnew(Kernel("mov.u32 %r2, s; st.shared.u32 [s], 0; mov.u32 %r4, 0;\n"
+                                     "round: add.u32 %r4, %r4, 1; red.shared.add.u32 [s], 1;\n"
+                                     "ld.volatile.shared.u32 %r5, [s]; setp.lt.u32 %p0, %r5, %r0; @%p0 bra round;\n",
+                                     ".shared .align 4 .b32 s;\n"),
+                              2, 64, 5000);
+  ASSERT_EQ(ran.error, "");
+  EXPECT_EQ(ran.begun_anew, 2u);
+}
+
+// The first warp's write ends the rounds of the others, which meet at a barrier in each. No newer code is to come.
+TEST(QuickLoops, WhereNothingIsToComeNoThreadWaitsToWrite) {
+  const RanAnew ran = RunAnew(Kernel("setp.lt.u32 %p2, %r1, 32; @%p2 bra write;\n" +
+                                     Loop("bar.sync 1, 64; ld.volatile.global.u32 %r5, [%d0];\n"
+                                          "setp.ne.u32 %p1, %r5, 0; @%p1 bra write;\n") +
+                                     "write: add.u32 %r4, %r4, 7; st.volatile.global.u32 [%d2], %r4;\n"),
+                              1, 96, 1000, NewerCode::kNever);
+  ASSERT_EQ(ran.error, "");
+  for (uint32_t thread = 32; thread < 96; ++thread) EXPECT_EQ(ran.out[thread], 8u) << thread;
+}
+
 }  // namespace
 }  // namespace tutti::compiler

@@ -11,7 +11,6 @@
 #include "compiler/runtime/thread_state.h"
 #include "compiler/threads/thread_emitter.h"
 #include "compiler/widen/analysis/intrinsics.h"
-#include "compiler/widen/divergence/spin_loops.h"
 #include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
@@ -81,8 +80,7 @@ Renewal FindRenewal(llvm::Function& kernel, const llvm::LoopInfo& loops) {
   const llvm::DenseSet<const BasicBlock*> behind = BlocksBehindWrites(kernel);
   for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
     BasicBlock* const latch = loop->getLoopLatch();
-    if (latch != nullptr && !behind.contains(loop->getHeader()) && !IsSpinLoop(loops, *loop))
-      renewal.rounds.push_back(latch->getTerminator());
+    if (latch != nullptr && !behind.contains(loop->getHeader())) renewal.rounds.push_back(latch->getTerminator());
   }
   return renewal;
 }

@@ -9,6 +9,7 @@
 //                                               out[t] = sum;
 //
 // So no thread writes while another one of its block is still in such a loop, and what is behind is short (suited.h).
+// Loops that wait for others look as well: what looks like waiting may do work in each round.
 #pragma once
 
 #include <llvm/ADT/DenseSet.h>

@@ -110,7 +110,8 @@ struct GuestServices {
   // For code that better code may replace in a block (docs/adr/0026-a-first-launch-runs-quick-code.md). begin_anew: if
   // the block has written nothing that others can see, and there is newer code, does not return: the block begins anew
   // in that. await_writes: the warp is about to write such a thing; lets the block's other warps run, and returns when
-  // they have. When none of them can go on otherwise, sets BlockState::writes, unless the block begins anew.
+  // they have. When none of them can go on otherwise, or they have met each other very often, sets BlockState::writes,
+  // unless the block begins anew.
   void (*begin_anew)(WarpState*);
   void (*await_writes)(WarpState*);
 };
@@ -144,7 +145,9 @@ struct BlockState {
   uint64_t cooperative_workspace;  // %envreg1/2: {u32 size, u32 barrier}; 0 if the launch was not cooperative
   const KernelDescriptor* code;  // that the block began with
   const KernelDescriptor* const* newest;  // that a block begins with now: written by other threads
-  uint32_t writes;  // the block writes, or has written, what others can see; not set by code that has no await_writes
+  // The block writes, or has written, what others can see, or no newer code is to come; not set by code that has no
+  // await_writes.
+  uint32_t writes;
   void* device;  // the device's own
 };
 

@@ -167,8 +167,9 @@ void BlockRun::SetLanes() {
 void BlockRun::Rewind() {
   const bool yields = (descriptor_->flags & kYields) != 0;
   SetLanes();
-  block_.writes = 0;
+  block_.writes = launch_->newest == nullptr ? 1 : 0;  // nothing to wait for: nothing better is to come
   awaits_writes_ = false;
+  releases_ = 0;
   if (yields) barriers_.Reset(launch_->warps(), launch_->threads(), cluster_ != nullptr);
   last_errors_.Clear();
   PrepareFibers(yields ? launch_->warps() : 1);

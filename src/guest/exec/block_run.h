@@ -133,6 +133,7 @@ class BlockRun final : public GuestMemory {
   void Release(uint32_t warps) {
     runnable_ |= warps;
     fruitless_yields_ = 0;
+    releases_ += awaits_writes_ ? 1 : 0;
   }
   // Called in the warp that completes a barrier of the block: makes all warps runnable, in ascending or descending
   // order (BarrierMode).
@@ -198,6 +199,7 @@ class BlockRun final : public GuestMemory {
   uint32_t unfinished_ = 0;  // fibers
   uint32_t fruitless_yields_ = 0;
   bool awaits_writes_ = false;  // some warp does
+  uint32_t releases_ = 0;  // of warps by others, meanwhile
   bool downwards_ = false;  // order of the warps since the last barrier of the block
   uint32_t at_grid_ = 0;  // warps that wait at the grid's barrier
   ServiceRequest request_{};

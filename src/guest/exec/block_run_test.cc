@@ -226,6 +226,45 @@ TEST_F(BlockRunAnew, ABlockLooksOnceMoreBeforeItWrites) {
   EXPECT_EQ(g_anew.seen, (std::vector<uint32_t>{0, 200}));
 }
 
+// Two warps meet at a barrier until the first has written, which waits to.
+TEST_F(BlockRunAnew, WarpsThatMeetAgainAndAgainDoNotKeepOthersFromWritingForEver) {
+  static uint64_t meetings;
+  static bool written, is_last;
+  meetings = 0;
+  written = is_last = false;
+  kernel_.run = [](WarpState* warps, uint32_t) {
+    const GuestServices& services = *warps->block->services;
+    if (warps->warp == 0) {
+      while (warps->block->writes == 0) services.await_writes(warps);
+      written = true;
+    } else {
+      constexpr uint64_t kMost = 10'000'000;  // for ever
+      const auto meet = [&] { services.barrier(warps, ~0u, 1, 64, BarrierMode::kArriveAndWait); };
+      do {
+        meet();
+        if (warps->warp == 1) is_last = written || ++meetings == kMost;
+        meet();
+      } while (!is_last);
+    }
+  };
+  launch_.block[0] = 96;
+  ASSERT_TRUE(run_.Prepare(launch_, 0, 0));
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
+  EXPECT_GT(meetings, 10'000u) << "what is long has time to begin anew";
+  EXPECT_LT(meetings, 10'000'000u);
+}
+
+// As in clusters, where blocks may wait for each other.
+TEST_F(BlockRunAnew, WhereNoNewerCodeIsToComeNoWarpWaitsToWrite) {
+  launch_.newest = nullptr;
+  ASSERT_TRUE(run_.Prepare(launch_, 0, 0));
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
+  EXPECT_EQ(g_anew.seen, (std::vector<uint32_t>{0, 100, 1, 101, 2, 102, 3, 103}));
+  run_.PrepareNext(1);
+  EXPECT_EQ(run_.state().writes, 1u);
+  run_.GiveUp();
+}
+
 // The floating-point control state, without the status flags.
 struct Control {
   uint32_t mxcsr = _mm_getcsr() & ~0x3fu;

@@ -50,13 +50,17 @@ void BlockRun::BeginAnewIfItCan() {
   if (block_.writes == 0 && !HasNewest()) LeaveGuest(thread_, LeaveReason::kNewerCode);
 }
 
+// Warps that meet again and again until one has written would keep it from that for ever, if no newer code came. Those
+// that work between their meetings are done with so many long after it has come.
 void BlockRun::AwaitWrites() {
+  constexpr uint32_t kMostReleases = 1 << 20;
   if (block_.writes != 0) return;
   awaits_writes_ = true;
-  YieldWarp();
+  releases_ < kMostReleases ? YieldWarp() : BeginToWrite();
 }
 
-// All warps that can run have yielded, and one of them is about to write. The first goes on first, as where none waits.
+// One warp is about to write, and all that can run have yielded, or others have gone on for too long. The first goes on
+// first, as where none waits.
 void BlockRun::BeginToWrite() {
   BeginAnewIfItCan();
   awaits_writes_ = false;
