@@ -76,7 +76,8 @@ struct KernelLaunch {
 
   // Where the code of its blocks sees that.
   const KernelDescriptor* const* PlaceOfNewest() const {
-    static_assert(sizeof *newest == sizeof descriptor && std::atomic<const KernelDescriptor*>::is_always_lock_free);
+    using Place = std::atomic<const KernelDescriptor*>;
+    static_assert(sizeof(Place) == sizeof(const KernelDescriptor*) && Place::is_always_lock_free);
     return newest != nullptr ? reinterpret_cast<const KernelDescriptor* const*>(newest) : &descriptor;
   }
 
