@@ -153,6 +153,9 @@ TEST_F(QuietRounds, AreNoneWhereARoundMayHaveAnEffect) {
   EXPECT_EQ(Loads(Run({{"%next = add", "store i64 %j, ptr %warp\n    %next = add"}})), 1u);
   EXPECT_EQ(Loads(Run({{"%next = add", "call void @found()\n    %next = add"}})), 1u);
   EXPECT_EQ(Loads(Run({{"%next = add i64 %j, 1", "%next = udiv i64 %j, %n"}})), 1u);
+  // Only lanes have a divisor that is not zero.
+  EXPECT_EQ(Loads(Run({{"%next = add i64 %j, 1", "%d = add nuw i64 %j, 1\n    %next = udiv i64 %n, %d"}})), 1u);
+  EXPECT_EQ(Loads(Run({{"%next = add i64 %j, 1", "%next = udiv i64 %j, 3"}})), 4u);
 }
 
 TEST_F(QuietRounds, AreNoneWhereARoundMayMakePoison) {

@@ -299,6 +299,7 @@ Program MakeProgram(uint64_t seed, uint32_t statements) {
   for (const uint64_t turn : {seed, seed + 7, seed + 13}) program.statements.push_back(maker.MakeInTurn(turn));
   // They are small, and few of them are of a kind that is mistaken.
   for (int i = 0; i < 8 && seed % 4 == 1; ++i) program.statements.push_back(maker.Indices());
+  for (int i = 0; i < 8 && seed % 8 == 2; ++i) program.statements.push_back(maker.Searches());
   while (program.statements.size() < statements) program.statements.push_back(maker.Make(true, 0));
   return program;
 }

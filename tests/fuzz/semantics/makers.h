@@ -58,6 +58,7 @@ class Maker {
   Statement Fields();
   Statement SharedFields();
   Statement Indices();
+  Statement Searches();
 
  private:
   Statement SparseRow();

@@ -153,6 +153,10 @@ class Elementwise {
       for (unsigned i = 0; i < parts.size(); ++i) copy->setOperand(i, parts[i]);
       return builder_.Insert(copy);
     }
+    // A span of accesses takes it for a sum (analysis/address_sum.h), and must be right where no lane comes, too.
+    const auto* either = llvm::dyn_cast<llvm::PossiblyDisjointInst>(&instruction_);
+    if (either != nullptr && either->isDisjoint() && instruction_.getType()->isIntegerTy(64))
+      return builder_.CreateAdd(parts[0], parts[1]);
     // What flags say holds for lanes that come here, of which a part of a warp may have none.
     return EmitOperation(builder_, instruction_, parts, /*keep_flags=*/shape_.run() == kLanes);
   }

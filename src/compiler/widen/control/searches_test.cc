@@ -175,6 +175,57 @@ TEST(Searches, FailWhereALaneLeavesMemory) {
   }
 }
 
+// What is known of a number where lanes go, and nowhere else: lanes stay while p0[thread + j] is what %byte was in the
+// rounds before, added to 'a', and %stays holds of x, which begins with n. A round does `does`, which makes %byte.
+std::string KnownOfLanes(const std::string& stays, const std::string& does) {
+  return KernelText(
+      "  br label %start\nstart:\n  %t64 = zext i32 %tx to i64\n  %text = add i64 %p0, %t64\n"
+      "  br label %loop\nloop:\n  %j = phi i32 [ 0, %start ], [ %next, %on ]\n"
+      "  %x = phi i32 [ %n, %start ], [ %more, %on ]\n  %sum = phi i8 [ 97, %start ], [ %add, %on ]\n"
+      "  %j64 = zext i32 %j to i64\n  %x64 = zext i32 %x to i64\n  %ta = add i64 %text, %j64\n"
+      "  %tp = inttoptr i64 %ta to ptr addrspace(1)\n  %t = load i8, ptr addrspace(1) %tp, align 1\n"
+      "  %same = icmp eq i8 %t, %sum\n" +
+      stays + "  %go = and i1 %same, %stays\n  br i1 %go, label %on, label %done\non:\n" + does +
+      "  %add = add i8 %sum, %byte\n  %more = add i32 %x, 1\n  %next = add i32 %j, 1\n"
+      "  %end = icmp eq i32 %next, 9\n  br i1 %end, label %found, label %loop\n"
+      "found:\n  %fa = add i64 %p2, %t64\n  %fp = inttoptr i64 %fa to ptr addrspace(1)\n"
+      "  store i8 %sum, ptr addrspace(1) %fp, align 1\n  br label %done\ndone:\n  ret void\n");
+}
+
+// Of one warp, whose text is at the beginning of the window, with `table` bytes before it as p1. True: it came to its
+// end.
+bool Ends(const std::string& kernel, uint32_t n, uint64_t table, const char* cpu) {
+  const TestTarget target{.target = HostTarget::Named(cpu), .block = {kThreads, 1, 1}};
+  const auto built = BuildWarps(kernel, target);
+  EXPECT_TRUE(built) << built.error().text;
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* const at = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto* const window = static_cast<uint8_t*>(at) + page;
+  mprotect(window, page, PROT_READ | PROT_WRITE);
+  std::fill_n(window, 2 * kThreads, 'a');
+  GridLaunch launch{.block = {kThreads, 1, 1}};
+  launch.window_base = reinterpret_cast<uint64_t>(window);
+  launch.window_bytes = page;
+  launch.Param(launch.window_base).Param(launch.window_base - table).Param(launch.window_base + 2 * kThreads).Param(n);
+  const bool ends = built && !RunGrid(built->descriptor(), launch).fault;
+  munmap(at, 3 * page);
+  return ends;
+}
+
+// An or is a sum for lanes: two of one number are at a distance that is known. Not so where no lane goes.
+TEST(Searches, ReadWhereAChecksSumIs) {
+  const std::string kernel =
+      KnownOfLanes("  %both = and i64 %x64, 768\n  %stays = icmp eq i64 %both, 0\n",
+                   "  %a = or disjoint i64 %x64, 256\n  %b = or disjoint i64 %x64, 512\n  %aa = add i64 %p1, %a\n"
+                   "  %ba = add i64 %p1, %b\n  %ap = inttoptr i64 %aa to ptr addrspace(1)\n"
+                   "  %bp = inttoptr i64 %ba to ptr addrspace(1)\n  %av = load i8, ptr addrspace(1) %ap, align 1\n"
+                   "  %bv = load i8, ptr addrspace(1) %bp, align 1\n  %byte = xor i8 %av, %bv\n");
+  for (const char* cpu : Processors()) {
+    EXPECT_TRUE(Ends(kernel, 0, 0, cpu)) << cpu;
+    EXPECT_TRUE(Ends(kernel, 512, 768, cpu)) << cpu;  // of both first numbers the or is 768, of both others 512
+  }
+}
+
 TEST(Searches, AskForLanesInEveryFourthRound) {
   const auto text = WidenText(kSearch, {.target = HostTarget::Named("x86-64-v4"), .block = {kThreads, 1, 1}});
   ASSERT_TRUE(text) << text.error().text;
