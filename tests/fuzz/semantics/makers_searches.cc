@@ -92,6 +92,8 @@ Statement Maker::Searches() {
   const std::string again = Label(), leave = Label(), other = Label(), behind = Label(), end = Label();
   const std::string at0 = Out(statement), at1 = Out(statement), at2 = Out(statement);
   const bool is_again = random_.OneIn(4);  // in a loop of its own
+  // One way out that only some threads take: such a loop asks in every fourth round whether threads are left.
+  const bool is_plain = !random_.OneIn(3);
   const std::string outer = Label();
   std::string& text = statement.text;
   const auto number = [&](uint32_t below) { return std::to_string(random_.Below(below)); };
@@ -99,10 +101,11 @@ Statement Maker::Searches() {
       "{\n.reg .b32 o, i, j, k, n, r, s, v, w; .reg .b64 a, b, c, d; .reg .pred p, q, g;\nmov.b32 s, 0;\nmov.b32 w, "
       "0;\nmov.b32 v, 0;\nmov.b32 o, 0;\nsetp.eq.u32 p, o, 0;\nsetp.lt.u32 q, %t0, 40;\n";
   if (is_again) text += outer + ":\n";
+  text += Fill(is_plain ? kEnds[random_.Below(4)] : random_.From(kEnds),
+               {std::to_string(1 + random_.Below(12)), std::to_string(4 * random_.Below(64)), X()});
   text +=
-      Fill(random_.From(kEnds), {std::to_string(1 + random_.Below(12)), std::to_string(4 * random_.Below(64)), X()});
-  text += Fill(random_.From(kBegins), {X(), std::to_string(4 * random_.Below(64))});
-  const bool are_bytes = random_.OneIn(2);
+      Fill(is_plain ? kBegins[random_.Below(6)] : random_.From(kBegins), {X(), std::to_string(4 * random_.Below(64))});
+  const bool are_bytes = is_plain || random_.OneIn(2);
   text += Fill(are_bytes ? kBytes : random_.From(kTexts), {X()});
   text += Fill("add.u64 a, a, $0;\nadd.u64 c, %in, $1;\nmov.b32 r, 0;\n",
                {std::to_string(4 * random_.Below(500)), std::to_string(4 * random_.Below(500))});
@@ -119,12 +122,12 @@ Statement Maker::Searches() {
     text += "and.b32 k, j, 15;\n" + Fill(of_word.text, {"c", "w"}) + masked("w") + Fill(of_word.moves, {"c"});
   }
   text += Fill(of_text.moves, {"a"});
-  text += random_.From(kCompared);
+  text += is_plain ? kCompared[0] : random_.From(kCompared);
   text += Fill("@p bra $0;\n", {random_.OneIn(3) ? other : leave});
-  text += random_.From(kInRound);
-  if (random_.OneIn(3))
+  text += is_plain ? kInRound[random_.Below(4)] : random_.From(kInRound);
+  if (!is_plain && random_.OneIn(3))
     text += Fill("setp.eq.u32 g, v, $0;\n@g bra $1;\n", {number(mask + 1), random_.OneIn(2) ? other : leave});
-  if (random_.OneIn(4)) text += Fill("setp.gt.u32 p, s, $0;\n@p bra $1;\n", {number(40), behind});
+  if (!is_plain && random_.OneIn(4)) text += Fill("setp.gt.u32 p, s, $0;\n@p bra $1;\n", {number(40), behind});
   text += Fill("add.u32 r, r, 1;\nadd.u32 j, j, $0;\n", {random_.From(kSteps)});
   // It ends, whatever it counts.
   const std::string rounds = Fill("setp.ge.u32 p, r, $0;\n@p bra $1;\n",
