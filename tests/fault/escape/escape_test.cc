@@ -117,17 +117,9 @@ class ProgramEscape : public Escape {
     if (program.loses_shared_context && InOneContext())
       GTEST_SKIP()
           << "no fence keeps it from losing the context for all: what is promised elsewhere is not promised here";
+    if (program.endless) return RunEndless();
     AttackProcess attacker([this](AttackPage& page) { RunProgram(path_, page); });
     AttackPage& page = attacker.page();
-    if (program.endless) {
-      for (int i = 0; i < 6000 && !page.launched.load() && !attacker.HasEnded(); ++i) std::this_thread::sleep_for(10ms);
-      if (attacker.HasEnded() && IsRefused(page)) return;
-      EXPECT_TRUE(page.launched.load()) << "ended with " << NameOf(page.outcome.load()) << " " << page.note;
-      EXPECT_TRUE(Stage::Get().VictimGoesOn(5)) << "the victim waits for an endless kernel";
-      EXPECT_FALSE(attacker.HasEnded()) << "ended with " << NameOf(page.outcome.load());
-      attacker.Kill();
-      return;
-    }
     ASSERT_TRUE(attacker.Await()) << "has not ended";
     EXPECT_STREQ(page.note, "");
     if (!ThroughExecutors()) {
@@ -146,6 +138,25 @@ class ProgramEscape : public Escape {
   }
 
  private:
+  // In one context a victim of whose kernel some blocks had begun as the device was taken waits for the attacker's end
+  // (docs/adr/0025-launches-that-have-not-begun-are-withdrawn.md, "What remains"). That is rare, so of a few attacks it
+  // goes on in one, and after the end of each.
+  void RunEndless() {
+    for (int attacks_left = InOneContext() ? 3 : 1; attacks_left > 0; --attacks_left) {
+      AttackProcess attacker([this](AttackPage& page) { RunProgram(path_, page); });
+      AttackPage& page = attacker.page();
+      for (int i = 0; i < 6000 && !page.launched.load() && !attacker.HasEnded(); ++i) std::this_thread::sleep_for(10ms);
+      if (attacker.HasEnded() && IsRefused(page)) return;
+      ASSERT_TRUE(page.launched.load()) << "ended with " << NameOf(page.outcome.load()) << " " << page.note;
+      const bool goes_on = Stage::Get().VictimGoesOn(5);
+      EXPECT_FALSE(attacker.HasEnded()) << "ended with " << NameOf(page.outcome.load());
+      attacker.Kill();
+      if (goes_on) return;
+      ASSERT_TRUE(Stage::Get().VictimGoesOn(2)) << "the victim does not go on behind an endless kernel's end";
+    }
+    FAIL() << "the victim waits for an endless kernel";
+  }
+
   const std::string path_;
 };
 
