@@ -25,8 +25,8 @@
 namespace tutti::os {
 namespace {
 
-constexpr int kAnswerMs =
-    60'000;  // then it is given up for good: ten seconds have passed on a machine with seven times its load
+// Then it is given up for good; ten seconds have passed on a machine with seven times its load.
+constexpr int kAnswerMs = 60'000;
 constexpr int kReapMs = 50;  // between two looks whether what was abandoned has ended
 constexpr int kSocketFd = 3, kFirstFreeFd = 4;  // in the spawner
 

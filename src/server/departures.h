@@ -25,11 +25,12 @@ class Departures {
   static constexpr uint64_t kGraceNs = 20'000'000;  // until another server has seen that a client has ended
   static constexpr uint64_t kLongestNs = 2'000'000'000;  // that anybody waits for others
 
-  // Who was refused.
+  // Memory that a client was refused.
   struct Refused {
     uint32_t client = 0;
     uint32_t device = 0;
-    bool on_device = true;  // the memory; else it is the host's
+    uint64_t bytes = 0;
+    bool on_device = true;  // else of the host
     uint64_t first_ns = 0;  // when it was asked for first: NowNs(), as the rest
     uint64_t tried_ns = 0;  // ... and last
   };

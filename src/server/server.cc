@@ -191,8 +191,8 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
           },
       .memory_changed = [this](uint32_t) { MemoryChanged(); },
       .make_room =
-          [this](uint32_t id, const RoomRequest& request, std::function<void(bool)> done) {
-            PostBehind([this, id, request, done = std::move(done)] { MakeRoom(id, request, done); }, kRoundsBehind);
+          [this](const Departures::Refused& refused, std::function<void(bool)> done) {
+            PostBehind([this, refused, done = std::move(done)] { MakeRoom(refused, done); }, kRoundsBehind);
           },
   };
   const uint32_t id = next_id_++;
@@ -362,36 +362,32 @@ void Server::PostBehind(std::function<void()> work, int rounds) {
 
 // Behind the events of ends that came before the request: whoever has waited for another program's end finds it among
 // those that leave.
-void Server::MakeRoom(uint32_t asker, const RoomRequest& request, std::function<void(bool)> done) {
-  const auto it = sessions_.find(asker);
+void Server::MakeRoom(const Departures::Refused& refused, std::function<void(bool)> done) {
+  const auto it = sessions_.find(refused.client);
   if (it == sessions_.end()) return;
   const Session& session = *it->second;
-  const uint32_t device = request.device;
-  if (request.on_device) {
+  const uint32_t device = refused.device;
+  if (refused.on_device) {
     const std::vector<uint64_t>& limits = session.limits().memory_bytes;
     const uint64_t limit = std::min(device < limits.size() ? limits[device] : device::kNoMemoryLimit,
                                     backend_->memory(device).total_bytes());
     const uint64_t has = session.memory_bytes(device);
-    if (has > limit || request.bytes > limit - has) return done(false);
+    if (has > limit || refused.bytes > limit - has) return done(false);
   }
   Session* const victim =
-      MayEvict(session.limits().memory_groups, device, request.bytes) ? FindVictim(session, device) : nullptr;
+      MayEvict(session.limits().memory_groups, device, refused.bytes) ? FindVictim(session, device) : nullptr;
   if (victim != nullptr) {
     log_.Warning(session.info().payer(),
                  "Device {}: client {} needs {} bytes within its soft limit: client {}, which holds {} and whose group "
                  "is over its own, is terminated",
-                 device, session.info().pid, request.bytes, victim->info().pid, victim->memory_bytes(device));
-    Drop(victim->info().id, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED, [this, asker, done = std::move(done)] {
-      if (sessions_.contains(asker)) done(true);
-    });
+                 device, session.info().pid, refused.bytes, victim->info().pid, victim->memory_bytes(device));
+    Drop(victim->info().id, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED,
+         [this, asker = refused.client, done = std::move(done)] {
+           if (sessions_.contains(asker)) done(true);
+         });
     return;
   }
-  departures_.Await({.client = asker,
-                     .device = device,
-                     .on_device = request.on_device,
-                     .first_ns = request.first_ns,
-                     .tried_ns = request.tried_ns},
-                    NowNs(), std::move(done));
+  departures_.Await(refused, NowNs(), std::move(done));
 }
 
 void Server::LookAgainAtDepartures() {

@@ -103,7 +103,7 @@ class Server {
   void Drop(uint32_t id, int32_t status, std::function<void()> gone = nullptr);
   // Drops a client that has broken the protocol, or, with an empty `why`, has closed its connection.
   void DropBroken(uint32_t id, const std::string& why);
-  void MakeRoom(uint32_t asker, const RoomRequest& request, std::function<void(bool)> done);
+  void MakeRoom(const Departures::Refused& refused, std::function<void(bool)> done);
   Session* FindVictim(const Session& asker, uint32_t device);
   void LookAgainAtDepartures();
   // As Post, so many rounds of the event loop later. Thread-safe.

@@ -26,6 +26,7 @@
 #include "os/fd.h"
 #include "os/memory.h"
 #include "server/channel_sink.h"
+#include "server/departures.h"
 #include "server/descriptor_takers.h"
 #include "server/export_table.h"
 #include "server/fault_log.h"
@@ -55,15 +56,6 @@ struct ClientInfo {
 
 class Session;
 
-// Memory that a client was refused.
-struct RoomRequest {
-  uint32_t device = 0;
-  uint64_t bytes = 0;
-  bool on_device = true;  // else of the host
-  uint64_t first_ns = 0;  // when the client asked: NowNs()
-  uint64_t tried_ns = 0;  // before it was refused last
-};
-
 // What a session uses of its server. All outlive it.
 struct SessionServices {
   device::Backend* backend = nullptr;
@@ -83,10 +75,10 @@ struct SessionServices {
   std::function<void(uint32_t id, std::string reason)> broken;
   // Memory in use on `device` has changed.
   std::function<void(uint32_t device)> memory_changed;
-  // The client `id` lacks memory: waits for clients that are being torn down, or terminates one that has borrowed it.
+  // A client lacks memory: waits for clients that are being torn down, or terminates one that has borrowed it.
   // `done` is called once, on the main thread: true when it is worth another try, false if there is no such client. Not
   // at all if the session has ended by then; what it holds must not keep the session, which nobody else may tear down.
-  std::function<void(uint32_t id, const RoomRequest& request, std::function<void(bool)> done)> make_room;
+  std::function<void(const Departures::Refused& refused, std::function<void(bool)> done)> make_room;
 };
 
 class Session final : public WatchedRing, public std::enable_shared_from_this<Session> {
@@ -164,7 +156,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   Status HandleContextLimit(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleKernelLimit(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleHeapLimit(const wire::Untrusted<wire::RawRecord>& record);
-  void AllocateWithRoom(const wire::AllocateBody& body, uint16_t reply, const RoomRequest& request,
+  void AllocateWithRoom(const wire::AllocateBody& body, uint16_t reply, const Departures::Refused& refused,
                         const Error& refusal);
   void OnLoader(std::function<void()> work);
   // No records are taken until Resume has been called as often.

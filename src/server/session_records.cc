@@ -241,10 +241,14 @@ Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted
   if (!address && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY) {
     const bool on_device = body.kind == wire::MemoryKind::kDevice || body.kind == wire::MemoryKind::kManaged;
     Pause();
-    AllocateWithRoom(
-        body, reply,
-        {.device = body.device, .bytes = body.bytes, .on_device = on_device, .first_ns = now_ns, .tried_ns = now_ns},
-        address.error());
+    AllocateWithRoom(body, reply,
+                     {.client = info_.id,
+                      .device = body.device,
+                      .bytes = body.bytes,
+                      .on_device = on_device,
+                      .first_ns = now_ns,
+                      .tried_ns = now_ns},
+                     address.error());
     return {};
   }
   sink_->ReplyWith(reply, address);
@@ -262,9 +266,9 @@ Status Session::HandleHostCall(const wire::Untrusted<wire::RawRecord>& untrusted
 
 // The device may be full of memory of clients that have ended, or that others have borrowed: the server waits for those
 // and evicts these, one after the other, until there is room or none is left. The ring is paused meanwhile.
-void Session::AllocateWithRoom(const wire::AllocateBody& body, uint16_t reply, const RoomRequest& request,
+void Session::AllocateWithRoom(const wire::AllocateBody& body, uint16_t reply, const Departures::Refused& refused,
                                const Error& refusal) {
-  services_.make_room(info_.id, request, [weak = weak_from_this(), body, reply, request, refusal](bool again) {
+  services_.make_room(refused, [weak = weak_from_this(), body, reply, refused, refusal](bool again) {
     const std::shared_ptr<Session> self = weak.lock();
     if (self == nullptr || self->over()) return;
     if (!again) {
@@ -272,9 +276,9 @@ void Session::AllocateWithRoom(const wire::AllocateBody& body, uint16_t reply, c
       return self->Resume();
     }
     // On a loader: this is the main thread.
-    self->OnLoader([self, body, reply, request] {
+    self->OnLoader([self, body, reply, refused] {
       if (self->over()) return;
-      RoomRequest next = request;
+      Departures::Refused next = refused;
       next.tried_ns = NowNs();
       const auto address = self->space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
       if (!address && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY)
