@@ -6,15 +6,21 @@
 #include <iterator>
 #include <utility>
 
+#include "base/check.h"
+
 namespace tutti::compiler {
 
-TestModule::TestModule(std::unique_ptr<ImageCompiler> compiler, CompileOptions options)
+TestModule::TestModule(std::unique_ptr<ImageCompiler> compiler, CompileOptions options, std::span<uint8_t> place)
     : compiler_(std::move(compiler)), options_(std::move(options)) {
   const module::ModuleIndex& index = compiler_->index();
-  segment_.resize(index.segment_bytes + index.segment_alignment);
-  const auto start = reinterpret_cast<uint64_t>(segment_.data());
-  segment_base_ =
-      segment_.data() + (index.segment_alignment - start % index.segment_alignment) % index.segment_alignment;
+  if (place.empty()) {
+    segment_.resize(index.segment_bytes + index.segment_alignment);
+    place = segment_;
+  }
+  const auto start = reinterpret_cast<uint64_t>(place.data());
+  const size_t skipped = (index.segment_alignment - start % index.segment_alignment) % index.segment_alignment;
+  TUTTI_CHECK(skipped + index.segment_bytes <= place.size());
+  segment_base_ = place.data() + skipped;
   std::copy(index.image.begin(), index.image.end(), segment_base_);
   for (const module::Relocation& relocation : index.relocations) {
     const uint64_t value = relocation.kind == module::Relocation::Kind::kFunction
@@ -24,9 +30,9 @@ TestModule::TestModule(std::unique_ptr<ImageCompiler> compiler, CompileOptions o
   }
 }
 
-Result<TestModule> TestModule::Open(const std::string& image, CompileOptions options) {
+Result<TestModule> TestModule::Open(const std::string& image, CompileOptions options, std::span<uint8_t> place) {
   TUTTI_ASSIGN(auto compiler, ImageCompiler::Open({reinterpret_cast<const uint8_t*>(image.data()), image.size()}));
-  return TestModule(std::move(compiler), std::move(options));
+  return TestModule(std::move(compiler), std::move(options), place);
 }
 
 Result<TestModule> TestModule::OpenFile(const std::string& path, CompileOptions options) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace tutti::compiler {
 
 class TestModule {
  public:
-  // Of PTX text or any other image.
-  static Result<TestModule> Open(const std::string& image, CompileOptions options = {.target = HostTarget::Detect()});
+  // Of PTX text or any other image. Its variables lie in `place`, which outlives it; in memory of its own without one.
+  static Result<TestModule> Open(const std::string& image, CompileOptions options = {.target = HostTarget::Detect()},
+                                 std::span<uint8_t> place = {});
   static Result<TestModule> OpenFile(const std::string& path,
                                      CompileOptions options = {.target = HostTarget::Detect()});
 
@@ -31,12 +33,12 @@ class TestModule {
   const module::ModuleIndex& index() const { return compiler_->index(); }
 
  private:
-  TestModule(std::unique_ptr<ImageCompiler> compiler, CompileOptions options);
+  TestModule(std::unique_ptr<ImageCompiler> compiler, CompileOptions options, std::span<uint8_t> place);
 
   std::unique_ptr<ImageCompiler> compiler_;
   CompileOptions options_;
-  std::vector<uint8_t> segment_;
-  uint8_t* segment_base_ = nullptr;  // in segment_, aligned
+  std::vector<uint8_t> segment_;  // if it has no place
+  uint8_t* segment_base_ = nullptr;  // in segment_ or the place, aligned
   std::map<std::pair<std::string, std::array<uint32_t, 3>>, LoadedKernel> kernels_;
 };
 

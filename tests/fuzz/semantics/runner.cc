@@ -23,6 +23,7 @@ namespace {
 using namespace tutti;
 
 constexpr uint64_t kMostSteps = 4'000'000;  // of a block
+constexpr size_t kVariableBytes = 64 << 10;  // for those of a module
 
 uint64_t Number(Random& random, Kind kind) {
   static constexpr uint64_t kIntegers[] = {0,
@@ -128,8 +129,8 @@ std::vector<uint8_t> Given() {
   return bytes;
 }
 
-guest::FenceWords FenceOf(guest::FenceFault& fault) {
-  return {4096, uint64_t{1} << 47, reinterpret_cast<uint64_t>(&fault), 0};
+guest::FenceWords FenceOf(const Window& window) {
+  return {window.begin(), window.bytes(), reinterpret_cast<uint64_t>(window[Part::kFault].data()), 0};
 }
 
 // Of every three programs two have blocks that begin anew.
@@ -192,8 +193,7 @@ bool CanRun(Judge judge) {
   return judge != Judge::kAvx2 || (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
 }
 
-Runner::Runner()
-    : inputs_(size_t{kBlocks} * kThreads * kInputBytes), scratch_(size_t{kBlocks} * kThreads * kScratchBytes) {}
+Runner::Runner() : inputs_(size_t{kBlocks} * kThreads * kInputBytes) {}
 
 void Runner::SetInputs(uint64_t seed) {
   Random random(seed ^ 0x5eed);
@@ -213,20 +213,17 @@ Run Runner::Execute(const Program& program, Judge judge, Extent extent) {
 
 Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
   Run run;
-  std::ranges::fill(scratch_, 0);
-  const size_t output_bytes = size_t{program.output_bytes} * extent.threads * extent.blocks;
-  output_.assign(output_bytes + 64, kBefore);
-  uint8_t* output = output_.data() + (64 - reinterpret_cast<uint64_t>(output_.data()) % 64) % 64;
+  SetWindow(program, extent);
   std::vector<uint8_t> params(24);
-  const uint8_t* pointers[] = {inputs_.data(), output, scratch_.data()};
+  const uint8_t* pointers[] = {window_[Part::kInputs].data(), window_[Part::kOutput].data(),
+                               window_[Part::kScratch].data()};
   std::memcpy(params.data(), pointers, sizeof pointers);
   const std::vector<uint8_t> given = Given();
   params.insert(params.end(), given.begin(), given.end());
 
   std::string text = program.Text(extent.threads);
   const bool fenced = judge == Judge::kFencedInterpreter || judge == Judge::kFencedCompiler;
-  guest::FenceFault fault{};
-  const guest::FenceWords words = FenceOf(fault);
+  const guest::FenceWords words = FenceOf(window_);
   auto module = ptx::Parse(text);
   if (!module) return {.error = module.error().text};
   if (const std::string errors = ptx::FunctionErrors(*module); !errors.empty()) return {.error = errors};
@@ -241,8 +238,8 @@ Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
   }
   if (judge == Judge::kInterpreter || judge == Judge::kFencedInterpreter) {
     interpreter::Machine machine(*module);
-    for (std::vector<uint8_t>* buffer : {&inputs_, &output_, &scratch_}) machine.global().Map(*buffer);
-    machine.global().Map({reinterpret_cast<uint8_t*>(&fault), sizeof fault});
+    for (const Part part : {Part::kInputs, Part::kOutput, Part::kScratch, Part::kFault})
+      machine.global().Map(window_[part]);
     if (fenced) std::memcpy(machine.Variable(guest::kFenceVariable), &words, sizeof words);
     const interpreter::Launch launch{.grid = {extent.blocks, 1, 1},
                                      .block = {extent.threads, 1, 1},
@@ -258,14 +255,15 @@ Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
       run.error = "deadlock";
   } else {
     run.error = RunAsItMay(OptionsOf(judge, program.seed), [&](const compiler::CompileOptions& options) -> std::string {
-      std::ranges::fill(scratch_, 0);
-      std::ranges::fill(output_, kBefore);
-      auto compiled = compiler::TestModule::Open(text, options);
+      FillWindow();
+      auto compiled = compiler::TestModule::Open(text, options, window_[Part::kVariables]);
       if (!compiled) return compiled.error().text;
       if (fenced) std::memcpy(compiled->Variable(guest::kFenceVariable), &words, sizeof words);
       compiler::GridLaunch launch{.grid = {extent.blocks, 1, 1},
                                   .block = {extent.threads, 1, 1},
                                   .params = params,
+                                  .window_base = window_.begin(),
+                                  .window_bytes = window_.bytes(),
                                   .newer_code = NewerCodeOf(judge, program.seed)};
       const auto result = compiled->Run("k", launch);
       if (!result) return result.error().text;
@@ -277,10 +275,28 @@ Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
     // With the checks in place of their calls many a function is too large for a copy.
     if (fenced && IsApart(run.error)) run.error = std::string(kTooLarge) + ": " + run.error;
   }
+  guest::FenceFault fault;
+  std::memcpy(&fault, window_[Part::kFault].data(), sizeof fault);
   if (run.error.empty() && fault.state != 0)
     run.error = fmt::format("fenced: fault {} at line {}, address {:#x}", fault.kind, fault.ptx_line, fault.address);
-  run.output.assign(output, output + output_bytes);
+  run.output.assign(window_[Part::kOutput].begin(), window_[Part::kOutput].end());
   return run;
+}
+
+void Runner::SetWindow(const Program& program, Extent extent) {
+  const Window::Sizes sizes = {inputs_.size(), size_t{program.output_bytes} * extent.threads * extent.blocks,
+                               size_t{kBlocks} * kThreads * kScratchBytes, kVariableBytes, sizeof(guest::FenceFault)};
+  const auto first = static_cast<Part>(program.seed % Window::kParts);
+  if (sizes != sizes_ || first != first_) window_ = Window(sizes, first);
+  sizes_ = sizes;
+  first_ = first;
+  FillWindow();
+}
+
+void Runner::FillWindow() {
+  std::ranges::copy(inputs_, window_[Part::kInputs].begin());
+  std::ranges::fill(window_[Part::kOutput], kBefore);
+  for (const Part part : {Part::kScratch, Part::kFault}) std::ranges::fill(window_[part], 0);
 }
 
 std::vector<Difference> Compare(const Program& program, const Run& expected, const Run& got, Extent extent) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "program.h"
+#include "window.h"
 
 namespace semantics {
 
@@ -43,8 +44,15 @@ class Runner {
  private:
   Run ExecuteUntimed(const Program& program, Judge judge, Extent extent);
 
+  // One and the same for all judges of a program.
+  void SetWindow(const Program& program, Extent extent);
+  void FillWindow();
+
   std::array<double, kJudges> seconds_{};
-  std::vector<uint8_t> inputs_, output_, scratch_;
+  std::vector<uint8_t> inputs_;
+  Window::Sizes sizes_{};
+  Part first_{};
+  Window window_;  // of sizes_, from first_ on
 };
 
 struct Difference {
