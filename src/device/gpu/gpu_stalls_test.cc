@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "device/gpu/testing/fenced_fixture.h"
@@ -40,6 +39,22 @@ class GpuStalls : public FencedFixture {
     const uint64_t one = 1;
     culprit_->Write(word_, {reinterpret_cast<const uint8_t*>(&one), sizeof one});
   }
+
+  // The same with words on the host: copies would have our driver take an SM from it, and give it to another one.
+  struct Words {
+    uint64_t word = 0, begun = 0;
+  };
+  static Words* Hold(Client& client, uint64_t blocks) {
+    const auto address = client.space().Allocate(0, wire::MemoryKind::kHost, sizeof(Words), 0);
+    auto* const words = reinterpret_cast<Words*>(client.space().Reached(*address, sizeof(Words)));
+    client.Launch(1, client.Kernel(kHolds), static_cast<uint32_t>(blocks), kThreads,
+                  {*address, *address + offsetof(Words, begun), 0, 0});
+    return words;
+  }
+  static void Await(Words* words, uint64_t blocks) {
+    while (std::atomic_ref(words->begun).load() < blocks) std::this_thread::yield();
+  }
+  static void End(Words* words) { std::atomic_ref(words->word).store(1); }
 
   uint64_t word_ = 0;
 };
@@ -89,25 +104,6 @@ TEST_F(GpuStalls, AllThatWaitsIsDoneOnceAndInItsOrder) {
 
 // What had ended before is not what has begun, also where the driver was given both in one piece.
 TEST_F(GpuStalls, WhoHadSomethingDoneJustBeforeGoesOnElsewhere) {
-  // Copies would have our driver take the SM from it, and give it to the other one.
-  struct Words {
-    uint64_t word = 0, begun = 0;
-  };
-  const auto words_of = [](Client& client) {
-    const auto address = client.space().Allocate(0, wire::MemoryKind::kHost, sizeof(Words), 0);
-    return std::pair(*address, reinterpret_cast<Words*>(client.space().Reached(*address, sizeof(Words))));
-  };
-  const auto hold = [&](Client& client, uint64_t blocks) {
-    const auto [address, words] = words_of(client);
-    client.Launch(1, client.Kernel(kHolds), static_cast<uint32_t>(blocks), kThreads,
-                  {address, address + offsetof(Words, begun), 0, 0});
-    return words;
-  };
-  const auto await = [](Words* words) {
-    while (std::atomic_ref(words->begun).load() == 0) std::this_thread::yield();
-  };
-  const auto end = [](Words* words) { std::atomic_ref(words->word).store(1); };
-
   constexpr uint64_t kAdds = 16;  // one of which comes behind a block of the other's
   const uint64_t counter = neighbour_->Allocate(sizeof(uint64_t));
   const uint32_t add = neighbour_->Kernel(cts::kAdd);
@@ -115,17 +111,35 @@ TEST_F(GpuStalls, WhoHadSomethingDoneJustBeforeGoesOnElsewhere) {
   constexpr uint64_t kToken = 7;
   ASSERT_TRUE(neighbour_->space().HostCall(1, neighbour_->next_ticket(), kToken));
   ASSERT_TRUE(neighbour_->sink().WaitHostCalls(1));
-  Words* const before = hold(*neighbour_, 1);
+  Words* const before = Hold(*neighbour_, 1);
   for (uint64_t i = 0; i < kAdds; ++i) neighbour_->Launch(1, add, 1, 1, {counter, 1, 0, 0});
   ASSERT_TRUE(neighbour_->space().HostCallDone(1, kToken));
-  await(before);
-  Words* const holds = hold(*culprit_, kBlocks);
-  await(holds);
-  end(before);
+  Await(before, 1);
+  Words* const holds = Hold(*culprit_, kBlocks);
+  Await(holds, 1);
+  End(before);
   EXPECT_TRUE(neighbour_->Synchronize(1));
   EXPECT_EQ(neighbour_->ReadValue<uint64_t>(counter), kAdds);
   EXPECT_EQ(Moves(*neighbour_), 1u);
-  end(holds);
+  End(holds);
+  EXPECT_TRUE(culprit_->Synchronize(1));
+  EXPECT_TRUE(neighbour_->sink().faults().empty());
+}
+
+// It has begun, so that nothing can be withdrawn; and blocks that have begun are on a GPU beside each other.
+TEST_F(GpuStalls, WhoseKernelHadBegunBeforeTheDeviceWasHeldGoesOnWhereItIs) {
+  (void)culprit_->Kernel(kHolds);
+  Words* const begun = Hold(*neighbour_, kBlocks);
+  Await(begun, kSms);
+  const uint64_t moves = Moves(*neighbour_);
+  Words* const holds = Hold(*culprit_, kBlocks);
+  std::this_thread::sleep_for(30ms);  // until the driver has that
+  End(begun);
+  Await(holds, 1);
+  EXPECT_TRUE(neighbour_->Synchronize(1));
+  EXPECT_EQ(std::atomic_ref(begun->begun).load(), kBlocks);
+  EXPECT_EQ(Moves(*neighbour_), moves);
+  End(holds);
   EXPECT_TRUE(culprit_->Synchronize(1));
   EXPECT_TRUE(neighbour_->sink().faults().empty());
 }

@@ -138,23 +138,15 @@ class ProgramEscape : public Escape {
   }
 
  private:
-  // In one context a victim of whose kernel some blocks had begun as the device was taken waits for the attacker's end
-  // (docs/adr/0025-launches-that-have-not-begun-are-withdrawn.md, "What remains"). That is rare, so of a few attacks it
-  // goes on in one, and after the end of each.
   void RunEndless() {
-    for (int attacks_left = InOneContext() ? 3 : 1; attacks_left > 0; --attacks_left) {
-      AttackProcess attacker([this](AttackPage& page) { RunProgram(path_, page); });
-      AttackPage& page = attacker.page();
-      for (int i = 0; i < 6000 && !page.launched.load() && !attacker.HasEnded(); ++i) std::this_thread::sleep_for(10ms);
-      if (attacker.HasEnded() && IsRefused(page)) return;
-      ASSERT_TRUE(page.launched.load()) << "ended with " << NameOf(page.outcome.load()) << " " << page.note;
-      const bool goes_on = Stage::Get().VictimGoesOn(5);
-      EXPECT_FALSE(attacker.HasEnded()) << "ended with " << NameOf(page.outcome.load());
-      attacker.Kill();
-      if (goes_on) return;
-      ASSERT_TRUE(Stage::Get().VictimGoesOn(2)) << "the victim does not go on behind an endless kernel's end";
-    }
-    FAIL() << "the victim waits for an endless kernel";
+    AttackProcess attacker([this](AttackPage& page) { RunProgram(path_, page); });
+    AttackPage& page = attacker.page();
+    for (int i = 0; i < 6000 && !page.launched.load() && !attacker.HasEnded(); ++i) std::this_thread::sleep_for(10ms);
+    if (attacker.HasEnded() && IsRefused(page)) return;
+    ASSERT_TRUE(page.launched.load()) << "ended with " << NameOf(page.outcome.load()) << " " << page.note;
+    EXPECT_TRUE(Stage::Get().VictimGoesOn(5)) << "the victim waits for an endless kernel";
+    EXPECT_FALSE(attacker.HasEnded()) << "ended with " << NameOf(page.outcome.load());
+    attacker.Kill();
   }
 
   const std::string path_;

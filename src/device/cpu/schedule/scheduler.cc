@@ -271,6 +271,7 @@ void Scheduler::GiveOut(SmState& sm, Task* task, Chunk* chunk, uint64_t now_ns) 
 
 void Scheduler::CountChunk(Task* task, uint64_t now_ns) {
   if (task->active_chunks++ == 0) task->active_since_ns = now_ns;
+  CountHeldUp(task);
   busy_.store(busy_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
@@ -373,6 +374,7 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
       ReleaseHeld(task->cap);
     }
     if (--task->active_chunks == 0) task->active_ns += result.end_ns - std::min(result.end_ns, task->active_since_ns);
+    CountHeldUp(task);
     busy_.store(busy_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     UncountLevel(sm);
     if (sm.batch.is_large()) --share->batches;
@@ -467,18 +469,30 @@ void Scheduler::CountQueued(Task* task, bool queued) {
   task->queued.store(queued, std::memory_order_relaxed);
 }
 
+// It has come into a queue or out of it, or an SM has taken or left it.
+void Scheduler::CountHeldUp(Task* task) {
+  SpaceShare& share = *task->share;
+  const bool held_up =
+      task->queue == &share.queues[task->queued_urgency] && task->begun_ns != 0 && task->active_chunks == 0;
+  if (task->held_up == held_up) return;
+  task->held_up = held_up;
+  share.held_up[task->queued_urgency] += held_up ? 1 : ~0u;
+}
+
 void Scheduler::Enqueue(Task* task) {
   CountQueued(task, true);
   task->queued_urgency = UrgencyOf(*task);
   task->share->queues[task->queued_urgency].PushBack(task);
   task->share->queued_transfers[task->queued_urgency] += task->is_kernel ? 0 : 1;
   task->share->queued_mask |= 1u << task->queued_urgency;
+  CountHeldUp(task);
 }
 
 void Scheduler::Dequeue(Task* task) {
   TaskQueue* const queue = task->queue;
   queue->Remove(task);
   CountQueued(task, false);
+  CountHeldUp(task);
   TaskQueue& own = task->share->queues[task->queued_urgency];
   if (queue == &own && !task->is_kernel) --task->share->queued_transfers[task->queued_urgency];
   if (queue == &own && own.head == nullptr) task->share->queued_mask &= ~(1u << task->queued_urgency);

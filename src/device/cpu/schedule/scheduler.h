@@ -172,6 +172,7 @@ class Scheduler {
   static uint64_t PieceBlocks(const Task& task);
   static uint32_t UrgencyOf(const Task& task);
   void CountQueued(Task* task, bool queued);
+  static void CountHeldUp(Task* task);
   void Enqueue(Task* task);
   void Dequeue(Task* task);
   RescheduleRequest Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns);

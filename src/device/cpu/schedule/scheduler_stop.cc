@@ -29,6 +29,10 @@ namespace {
 // A GPU copies beside its SMs. So no copy or fill waits for longer than this for a block of its own client's, which may
 // run for ever: but for those that are more urgent.
 constexpr uint64_t kTransferWaitsNs = 500'000;
+// There, blocks of several grids are on an SM side by side, and those that have begun go on. So no grid of which some
+// have waits for longer than this, with all of its blocks, for those of another grid of its client. One of which none
+// has begun waits as it would there.
+constexpr uint64_t kBegunWaitsNs = 2'000'000;
 
 bool HasTransferFor(const SpaceShare& share, uint32_t urgency) {
   return std::any_of(share.queued_transfers, share.queued_transfers + urgency + 1,
@@ -52,6 +56,8 @@ uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
   }
   if (sm.task->is_kernel && HasTransferFor(share, sm.task->urgency))
     left_ns = std::min(left_ns, kTransferWaitsNs - std::min(ran_ns, kTransferWaitsNs));
+  if (sm.task->is_kernel && share.held_up[sm.task->urgency] != 0)
+    left_ns = std::min(left_ns, kBegunWaitsNs - std::min(ran_ns, kBegunWaitsNs));
   const uint32_t level = share.band * kUrgencies + sm.task->urgency;
   const Running running{
       .share = &share, .level = level, .sm = sm.index, .ran_ns = ran_ns, .charged_ns = sm.estimate_ns};

@@ -83,6 +83,35 @@ TEST_F(SchedulerTest, ATransferNeedNotWaitForBlocksOfItsOwnClientThatRunOn) {
   EXPECT_TRUE(told());
 }
 
+// As if its blocks were on the SMs beside the other grid's.
+TEST_F(SchedulerTest, AGridThatHasBegunNeedNotWaitForBlocksOfItsOwnClientThatRunOn) {
+  constexpr uint64_t kMostNs = 2'000'000;
+  SpaceShare* const share = NewShare();
+  habits_.ns = 1'000'000;  // a chunk is a block
+  const auto told = [this] {
+    scheduler_.Tick(NowNs() + kMostNs);
+    return !threads_[1].WasToldTo(guest::StopReason::kNone);
+  };
+  Task* const begun = Submit(share, 4, 5, true);
+  ASSERT_EQ(Take(0), begun);
+  Task* const runs_on = Submit(share, 4, 5, true);
+  ASSERT_EQ(Take(1), begun);
+  ASSERT_FALSE(Finish(1));
+  ASSERT_EQ(Take(1), runs_on);
+  EXPECT_FALSE(told()) << "an SM runs both";
+  ASSERT_FALSE(Finish(0));
+  ASSERT_EQ(Take(0), begun);
+  ASSERT_FALSE(Finish(0));
+  ASSERT_EQ(Take(0), runs_on);
+  Submit(share, 4, 5, true);  // one that has not begun changes nothing
+  const uint64_t now_ns = NowNs();
+  EXPECT_LE(scheduler_.Tick(now_ns), now_ns + kMostNs);
+  EXPECT_TRUE(told());
+  ASSERT_FALSE(Finish(1));
+  ASSERT_EQ(Take(1), begun);
+  EXPECT_FALSE(told()) << "it has an SM";
+}
+
 TEST_F(SchedulerTest, GivesOutEveryBlockOnceAndReportsTheEnd) {
   SpaceShare* const share = NewShare();
   Submit(share, 1000);

@@ -59,6 +59,7 @@ struct SpaceShare {
   TaskQueue queues[kUrgencies];
   uint32_t queued_mask = 0;  // urgencies that have tasks
   uint32_t queued_transfers[kUrgencies] = {};  // tasks of these that are no kernels
+  uint32_t held_up[kUrgencies] = {};  // tasks of these that have begun, and that no SM runs
   TaskQueue parked;  // tasks that only wait, set aside where SMs share cores
   bool offered = false;  // the policy may pick it
   uint32_t level = 0;        // at which it is offered: of its most urgent task

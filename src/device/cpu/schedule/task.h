@@ -98,6 +98,7 @@ struct Task {
   uint64_t active_since_ns = 0;  // this, if one runs now
   TaskQueue* queue = nullptr;    // that it is in
   uint32_t queued_urgency = 0;   // of that queue, if it is the share's
+  bool held_up = false;          // counted in SpaceShare::held_up
   std::atomic<bool> queued{false};  // counted among the scheduler's queued tasks: a lock-free hint
   Task* previous = nullptr;
   Task* next = nullptr;
