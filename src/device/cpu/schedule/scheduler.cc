@@ -13,8 +13,7 @@
 // one. So a launch costs its submitter one wake-up however many SMs there are. (Where clients are bound to SMs, all
 // wake.)
 //
-// A task whose blocks only wait for others is *parked* where SMs share cores: it must not take a core from the blocks
-// that it waits for (IsCrowded).
+// A task whose blocks only wait for others is *parked* where SMs share cores (scheduler_parked.cc).
 //
 // An SM's thread that does something else than run blocks, which may take long, says so (StepAway): nobody counts on it
 // then, and it wakes another SM for what it leaves.
@@ -36,7 +35,6 @@ constexpr uint64_t kChunkNs = 20'000;  // makes taking the lock worth it, where 
 // Where many do, each takes as much more at a time as there are SMs, in eighths (scheduler_many.cc).
 constexpr uint32_t kSmsPerChunk = 8;
 constexpr uint64_t kUnknownEstimateNs = 20'000;  // of a block that never ran before
-constexpr uint32_t kParkedTurn = 64;
 constexpr uint64_t kLongNs = 100'000;  // a record in a ring should not have to wait so long
 
 }  // namespace
@@ -277,74 +275,12 @@ void Scheduler::CountChunk(Task* task, uint64_t now_ns) {
 
 bool Scheduler::HasAllCores() const { return busy_.load(std::memory_order_relaxed) >= cores_; }
 
-// Where SMs share cores, a task that only waits is not worth one more of them: it would take the core from the blocks
-// that it waits for. So it is parked: no SM is woken for it, but one that is awake and has nothing else tries it, as
-// long as there are cores. Should others keep all SMs, it has its turn after kParkedTurn chunks, and at every look of
-// the ticker (no starvation).
-//
-// A task that is expected to wait is parked, too, while an SM runs it, there is no core for one more, and SMs run only
-// such tasks: that SM takes it next. Another SM would hold its block without a core, and with it all blocks behind.
-// Beside a task that computes, and has all the SMs it can get, a waiting task needs SMs for its share. A task that once
-// waited and no longer does counts as one that computes.
-bool Scheduler::IsCrowded(const Task& task) const {
-  if (task.active_chunks == 0 || !HasAllCores() || !WillWait(task)) return false;
-  return std::ranges::all_of(sm_states_, [](const SmState& sm) { return sm.task == nullptr || WillWait(*sm.task); });
-}
-
-// Its standing blocks have waited, or its kernel is known to wait, so that a short grid need not first wait on every
-// SM.
-bool Scheduler::WillWait(const Task& task) { return task.order.HasOnlyWaited() || task.habits->WaitOften(); }
-
 void Scheduler::EnqueueIfWork(Task* task) {
   if (!task->order.HasWork()) return;
   if (sms() > cores_ && (task->order.OnlyWaits() || IsCrowded(*task))) {
     Park(task, false);
   } else {
     Enqueue(task);
-  }
-}
-
-void Scheduler::Park(Task* task, bool first) {
-  TaskQueue& parked = task->share->parked;
-  if (parked.head == nullptr) parked_.push_back(task->share);
-  first ? parked.PushFront(task) : parked.PushBack(task);
-}
-
-void Scheduler::Unpark(Task* task) {
-  task->share->parked.Remove(task);
-  if (task->share->parked.head == nullptr) std::erase(parked_, task->share);
-  Enqueue(task);
-  UpdateOffer(task->share);
-}
-
-// The policy chooses among the shares: none has more for having more tasks that wait.
-void Scheduler::UnparkOneOfEach() {
-  unparked_.clear();
-  for (const SpaceShare* const share : parked_) unparked_.push_back(share->parked.head);
-  for (Task* const task : unparked_) Unpark(task);
-}
-
-SpaceShare* Scheduler::PickBesideParked(const SmState& sm, uint64_t now_ns) {
-  if (++since_parked_ >= kParkedTurn) {
-    since_parked_ = 0;
-    UnparkOneOfEach();
-  }
-  SpaceShare* share = policy_->Pick(sm.index, now_ns);
-  while (share == nullptr && !parked_.empty() && !HasAllCores()) {
-    UnparkOneOfEach();
-    share = policy_->Pick(sm.index, now_ns);
-    if (share != nullptr) ParkAgain(share);
-  }
-  return share;
-}
-
-// Those of UnparkOneOfEach that were not picked, first as before.
-void Scheduler::ParkAgain(const SpaceShare* picked) {
-  for (Task* const task : unparked_) {
-    if (task->share == picked) continue;
-    Dequeue(task);
-    Park(task, true);
-    UpdateOffer(task->share);
   }
 }
 

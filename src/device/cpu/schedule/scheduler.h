@@ -4,6 +4,7 @@
 //   scheduler.cc         dispatching chunks and taking their results
 //   scheduler_limits.cc  what shares may use: limits, caps, who is offered to the policy
 //   scheduler_stop.cc    preemption, and ending blocks
+//   scheduler_parked.cc  tasks that only wait, set aside
 //   scheduler_many.cc    what differs where many SMs run side by side
 //   scheduler_peers.cc   its shares' parts of the device, beside other servers
 #pragma once
@@ -180,14 +181,7 @@ class Scheduler {
   void CountChunk(Task* task, uint64_t now_ns);
   void Occupy(SmState& sm, Task* task, Chunk* chunk, uint64_t now_ns);
   bool HasAllCores() const;
-  bool IsCrowded(const Task& task) const;
-  static bool WillWait(const Task& task);
   void EnqueueIfWork(Task* task);
-  void Park(Task* task, bool first);
-  void Unpark(Task* task);
-  void UnparkOneOfEach();
-  void ParkAgain(const SpaceShare* picked);
-  SpaceShare* PickBesideParked(const SmState& sm, uint64_t now_ns);
   uint64_t EstimateNs(const Task& task, uint64_t blocks) const;
   void Return(Task* task, const ChunkResult& result);
   void PassGridBarrierIfComplete(Task* task);
@@ -198,6 +192,15 @@ class Scheduler {
   bool IdleSmHasNext(uint64_t now_ns) const;
   bool OneWillLook() const;
   void Wake();
+
+  // scheduler_parked.cc
+  bool IsCrowded(const Task& task) const;
+  static bool WillWait(const Task& task);
+  void Park(Task* task, bool first);
+  void Unpark(Task* task);
+  void UnparkOneOfEach();
+  void ParkAgain(const SpaceShare* picked);
+  SpaceShare* PickBesideParked(const SmState& sm, uint64_t now_ns);
 
   // scheduler_many.cc
   uint64_t BatchBlocks(const Task& task, uint64_t available) const;
