@@ -30,6 +30,7 @@
 #include "metrics/client_counters.h"
 #include "module/module_info.h"
 #include "os/fd.h"
+#include "wire/arrays.h"
 #include "wire/channel_layout.h"
 #include "wire/graph_description.h"
 #include "wire/ring_layout.h"
@@ -165,8 +166,8 @@ class Space {
   // Where this process has these bytes of the part that clients reach; null if they do not lie in it.
   virtual uint8_t* Reached(uint64_t address, uint64_t bytes) = 0;
 
-  // Whether Allocate, Reserve, Word, Share, CreateHostMemory, Map, Unmap and SetKernelLimit may wait for another
-  // process. No other call does but those of modules and Reset.
+  // Whether Allocate, Reserve, Word, Share, CreateHostMemory, Map, Unmap, CreateArray, CreateTexture and
+  // SetKernelLimit may wait for another process. No other call does but those of modules and Reset.
   virtual bool memory_waits() const { return false; }
 
   // Memory. Addresses lie in the window, the memory is zeroed. OUT_OF_MEMORY over the limit or the device's size; since
@@ -201,6 +202,20 @@ class Space {
   virtual Status Map(uint64_t address, std::shared_ptr<SharedMemory> memory, bool writable) = 0;
   // Hides whole mappings. INVALID_VALUE if the range cuts one.
   virtual Status Unmap(uint64_t address, uint64_t bytes) = 0;
+
+  // Arrays and textures that the device makes (wire/arrays.h), on those that do. An array's addresses are freed as an
+  // allocation. INVALID_VALUE for shapes that there are not, OUT_OF_MEMORY beyond the client's limit and
+  // wire::kMostArrays and kMostTextures.
+  virtual Result<uint64_t> CreateArray(const wire::ArrayCreateBody&) {
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "this device makes no arrays");
+  }
+  virtual Result<uint64_t> CreateTexture(const wire::TextureCreateBody&) {
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "this device makes no textures");
+  }
+  // When all work submitted so far is done. INVALID_VALUE if there is none.
+  virtual Status DestroyTexture(const wire::TextureDestroyBody&) {
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "this device makes no textures");
+  }
 
   // Streams. Creating an existing number, or using one that does not exist, is a protocol error (Result fails).
   virtual Status CreateStream(uint32_t stream, const StreamOptions& options) = 0;

@@ -24,6 +24,14 @@ Modules::Image PartsOf(std::span<const uint8_t> image, uint64_t text_bytes) {
   return {.text = image.first(text_bytes), .code = image.subspan(text_bytes)};
 }
 
+template <typename Body>
+Result<Body> DetailsOf(const Request& request) {
+  ByteReader in(request.details);
+  const auto body = in.Get<Body>();
+  if (in.ok() && in.at_end()) return body;
+  return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "a request with other details");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Place>> Place::Create(const Executor& executor, os::Message message) {
@@ -44,8 +52,9 @@ Place::Place(const Executor& executor, std::vector<os::Fd> files, os::Mapping ex
       fence_(*executor.vendor),
       modules_(*executor.vendor, &fence_),
       window_(*executor.vendor, executor.device->device),
+      arrays_(*executor.vendor),
       submitter_(*executor.vendor, &modules_, exchange_, file(PlaceFile::kBell), executor.context, executor.texts,
-                 &fence_) {}
+                 &fence_, &arrays_) {}
 
 Status Place::Run() {
   const Vendor& vendor = *executor_.vendor;
@@ -76,9 +85,12 @@ Status Place::Close() {
     TUTTI_TRY(window_.Close());
     SayThatItIsOver();
   }
-  const Status streams = submitter_.Close(), modules = modules_.UnloadAll(), fence = fence_.Close(),
-               window = window_.Close();
-  return !streams ? streams : !modules ? modules : !fence ? fence : window;
+  Status first;
+  for (const Status& closed :
+       {submitter_.Close(), modules_.UnloadAll(), fence_.Close(), arrays_.DestroyAll(), window_.Close()}) {
+    if (!closed && first) first = closed;
+  }
+  return first;
 }
 
 // A request that cannot be read is the end, as the server's is.
@@ -150,6 +162,17 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
                                                        request.dynamic_shared_bytes));
       return {};
     }
+    case RequestKind::kCreateArray: {
+      TUTTI_ASSIGN(const auto shape, DetailsOf<wire::ArrayShape>(request));
+      return arrays_.Create(request.address, shape);
+    }
+    case RequestKind::kDestroyArray: return arrays_.Destroy(request.address);
+    case RequestKind::kCreateTexture: {
+      TUTTI_ASSIGN(const auto texture, DetailsOf<wire::TextureCreateBody>(request));
+      TUTTI_ASSIGN(answer->value, arrays_.CreateTexture(texture));
+      return {};
+    }
+    case RequestKind::kDestroyTexture: return arrays_.DestroyTexture(request.address, (request.flags & kSurface) != 0);
     case RequestKind::kCompile: {
       TUTTI_ASSIGN(const os::Mapping text, os::Mapping::Constant(given.get(), kMostImageBytes));
       TUTTI_ASSIGN(const std::vector<uint8_t> code, Link(*executor_.vendor, {text.data(), text.size()}));

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "executor/arrays.h"
 #include "executor/context.h"
 #include "executor/device.h"
 #include "executor/fence.h"
@@ -60,6 +61,7 @@ class Place {
   Fence fence_;
   Modules modules_;
   Window window_;
+  Arrays arrays_;
   Submitter submitter_;
 };
 

@@ -39,7 +39,7 @@ tutti::Result<Body> BodyOf(std::span<const uint8_t> rest) {
 }  // namespace
 
 Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, Context* context,
-                     TextCapture* texts, Fence* fence)
+                     TextCapture* texts, Fence* fence, const Arrays* arrays)
     : vendor_(vendor),
       modules_(modules),
       exchange_(exchange),
@@ -47,6 +47,7 @@ Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange,
       context_(context),
       texts_(texts),
       fence_(fence),
+      arrays_(arrays),
       launches_(fence),
       clock_(vendor),
       reader_(exchange),
@@ -197,11 +198,16 @@ Status Submitter::CheckReach(uint64_t address, uint64_t bytes, bool writes) cons
 }
 
 Status Submitter::Copy(CUstream stream, const CopyDispatch& copy) const {
-  TUTTI_TRY(CheckReach(copy.destination,
-                       ReachOf(copy.row_bytes, copy.rows, copy.destination_pitch, copy.planes, copy.destination_plane),
-                       true));
-  TUTTI_TRY(CheckReach(copy.source,
-                       ReachOf(copy.row_bytes, copy.rows, copy.source_pitch, copy.planes, copy.source_plane), false));
+  const bool to_array = arrays_ != nullptr && arrays_->Holds(copy.destination);
+  const bool from_array = arrays_ != nullptr && arrays_->Holds(copy.source);
+  if (!to_array)
+    TUTTI_TRY(CheckReach(
+        copy.destination,
+        ReachOf(copy.row_bytes, copy.rows, copy.destination_pitch, copy.planes, copy.destination_plane), true));
+  if (!from_array)
+    TUTTI_TRY(CheckReach(copy.source,
+                         ReachOf(copy.row_bytes, copy.rows, copy.source_pitch, copy.planes, copy.source_plane), false));
+  if (to_array || from_array) return arrays_->Copy(stream, copy);
   for (uint64_t plane = 0; plane < copy.planes; ++plane) {
     const uint64_t to = copy.destination + plane * copy.destination_plane;
     const uint64_t from = copy.source + plane * copy.source_plane;

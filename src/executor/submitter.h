@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "executor/arrays.h"
 #include "executor/context.h"
 #include "executor/event_clock.h"
 #include "executor/fence.h"
@@ -30,7 +31,7 @@ class Submitter {
   // `bell`: the server's eventfd. `context`: null: there is one place only. `texts`: null: what kernels print stays
   // where it is. `fence`: null, or not open: kernels are not fenced.
   Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, Context* context = nullptr,
-            TextCapture* texts = nullptr, Fence* fence = nullptr);
+            TextCapture* texts = nullptr, Fence* fence = nullptr, const Arrays* arrays = nullptr);
 
   // Takes a burst of records, and looks what is done. True if something was, either way.
   bool Step();
@@ -104,6 +105,7 @@ class Submitter {
   Context* const context_;
   TextCapture* const texts_;
   Fence* const fence_;
+  const Arrays* const arrays_;  // null: there are none
   Launches launches_;
   EventClock clock_;
   DispatchReader reader_;

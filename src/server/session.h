@@ -156,7 +156,10 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   Status HandleContextLimit(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleKernelLimit(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleHeapLimit(const wire::Untrusted<wire::RawRecord>& record);
-  void AllocateWithRoom(const wire::AllocateBody& body, uint16_t reply, const Departures::Refused& refused,
+  // Replies with the address, or, where memory lacks, when there is room.
+  using Allocation = std::function<Result<uint64_t>()>;
+  void Allocate(const Allocation& allocate, uint16_t reply, uint32_t device, uint64_t bytes, bool on_device);
+  void AllocateWithRoom(const Allocation& allocate, uint16_t reply, const Departures::Refused& refused,
                         const Error& refusal);
   void OnLoader(std::function<void()> work);
   // No records are taken until Resume has been called as often.
@@ -167,6 +170,9 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   Status HandleOccupancy(const wire::Untrusted<wire::RawRecord>& untrusted);
   Status HandleReset(const wire::Untrusted<wire::RawRecord>& record);
   void Break(std::string reason);
+
+  // session_arrays.cc
+  Status HandleArrays(const wire::Untrusted<wire::RawRecord>& untrusted);
 
   // session_sharing.cc
   struct Import {

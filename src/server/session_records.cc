@@ -25,6 +25,8 @@ bool UsesMemory(RecordKind kind) {
     case RecordKind::kMap:
     case RecordKind::kExport:
     case RecordKind::kHostMemory:
+    case RecordKind::kArrayCreate:
+    case RecordKind::kTextureCreate:
     case RecordKind::kWord:
     case RecordKind::kKernelLimit: return true;
     default: return false;
@@ -122,6 +124,9 @@ Status Session::Execute(const wire::Untrusted<wire::RawRecord>& untrusted) {
       sink_->ReplyWith(head.reply, space_->Word(read.address, read.bytes, read.add));
       return {};
     }
+    case RecordKind::kArrayCreate:
+    case RecordKind::kTextureCreate:
+    case RecordKind::kTextureDestroy: return HandleArrays(untrusted);
     case RecordKind::kMemoryUse: return HandleMemoryUse(untrusted);
     case RecordKind::kNone: break;
   }
@@ -236,23 +241,25 @@ Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted
     sink_->ReplyWith(reply, space_->Reserve(body.device, body.bytes, body.alignment, body.wish));
     return {};
   }
-  const uint64_t now_ns = NowNs();
-  const auto address = space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
-  if (!address && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY) {
-    const bool on_device = body.kind == wire::MemoryKind::kDevice || body.kind == wire::MemoryKind::kManaged;
-    Pause();
-    AllocateWithRoom(body, reply,
-                     {.client = info_.id,
-                      .device = body.device,
-                      .bytes = body.bytes,
-                      .on_device = on_device,
-                      .first_ns = now_ns,
-                      .tried_ns = now_ns},
-                     address.error());
-    return {};
-  }
-  sink_->ReplyWith(reply, address);
+  const bool on_device = body.kind == wire::MemoryKind::kDevice || body.kind == wire::MemoryKind::kManaged;
+  const auto allocate = [this, body] { return space_->Allocate(body.device, body.kind, body.bytes, body.alignment); };
+  Allocate(allocate, reply, body.device, body.bytes, on_device);
   return {};
+}
+
+void Session::Allocate(const Allocation& allocate, uint16_t reply, uint32_t device, uint64_t bytes, bool on_device) {
+  const uint64_t now_ns = NowNs();
+  const auto address = allocate();
+  if (address || address.error().code != cuda::CUDA_ERROR_OUT_OF_MEMORY) return sink_->ReplyWith(reply, address);
+  Pause();
+  AllocateWithRoom(allocate, reply,
+                   {.client = info_.id,
+                    .device = device,
+                    .bytes = bytes,
+                    .on_device = on_device,
+                    .first_ns = now_ns,
+                    .tried_ns = now_ns},
+                   address.error());
 }
 
 // A call that has been reached no longer counts in its stream's backlog: the client may answer it without taking it,
@@ -266,9 +273,9 @@ Status Session::HandleHostCall(const wire::Untrusted<wire::RawRecord>& untrusted
 
 // The device may be full of memory of clients that have ended, or that others have borrowed: the server waits for those
 // and evicts these, one after the other, until there is room or none is left. The ring is paused meanwhile.
-void Session::AllocateWithRoom(const wire::AllocateBody& body, uint16_t reply, const Departures::Refused& refused,
+void Session::AllocateWithRoom(const Allocation& allocate, uint16_t reply, const Departures::Refused& refused,
                                const Error& refusal) {
-  services_.make_room(refused, [weak = weak_from_this(), body, reply, refused, refusal](bool again) {
+  services_.make_room(refused, [weak = weak_from_this(), allocate, reply, refused, refusal](bool again) {
     const std::shared_ptr<Session> self = weak.lock();
     if (self == nullptr || self->over()) return;
     if (!again) {
@@ -276,13 +283,13 @@ void Session::AllocateWithRoom(const wire::AllocateBody& body, uint16_t reply, c
       return self->Resume();
     }
     // On a loader: this is the main thread.
-    self->OnLoader([self, body, reply, refused] {
+    self->OnLoader([self, allocate, reply, refused] {
       if (self->over()) return;
       Departures::Refused next = refused;
       next.tried_ns = NowNs();
-      const auto address = self->space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
+      const auto address = allocate();
       if (!address && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY)
-        return self->AllocateWithRoom(body, reply, next, address.error());
+        return self->AllocateWithRoom(allocate, reply, next, address.error());
       self->sink_->ReplyWith(reply, address);
       self->Resume();
     });

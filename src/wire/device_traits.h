@@ -20,8 +20,9 @@ enum DeviceTraits : uint32_t {
   // What keeps clients apart.
   kDeviceSharedContexts = 1u << 8,  // clients of a user share a context of the driver
   kDeviceFencedKernels = 1u << 9,  // there kernels check their own addresses
+  kDeviceMakesArrays = 1u << 10,  // it makes arrays and textures itself (wire/arrays.h); with kDeviceNoArrays
 };
-inline constexpr uint32_t kAllDeviceTraits = (1u << 10) - 1;
+inline constexpr uint32_t kAllDeviceTraits = (1u << 11) - 1;
 inline constexpr uint32_t kAllDeviceLimits =
     kDeviceEndsKernels | kDevicePercentages | kDevicePartitions | kDevicePriorities;
 
@@ -44,6 +45,7 @@ inline constexpr Capability kCapabilities[] = {
 };
 
 inline std::vector<std::string_view> Capabilities(uint32_t traits) {
+  if ((traits & kDeviceMakesArrays) != 0) traits &= ~uint32_t{kDeviceNoArrays};
   std::vector<std::string_view> names = {"ptx"};
   for (const Capability& one : kCapabilities) {
     if (((traits & one.trait) != 0) == one.set) names.push_back(one.name);

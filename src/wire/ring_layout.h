@@ -59,6 +59,7 @@ enum class RecordKind : uint8_t {
   kImportDrop = 24,  // after this no kMap can name it; what it is mapped to stays
   kKernelLimit = 25,  // a limit of a context that kernels meet, or may ask for
   kGraphDrop = 26,  // after this nothing can launch the graph; runs of it go on
+  kTextureDestroy = 27,  // after the work submitted before (wire/arrays.h, as those below)
   // Answered in a reply slot.
   kFirstAnswered = 32,
   kAllocate = kFirstAnswered,
@@ -70,6 +71,8 @@ enum class RecordKind : uint8_t {
   kExport = 38,  // what names an allocation to other clients of the server
   kImport = 39,  // memory that another client has exported
   kMemoryUse = 40,  // of a device, by all of the machine's clients, now
+  kArrayCreate = 43,  // an array of the device's
+  kTextureCreate = 44,  // a texture or surface object of the device's
   kHostMemory = 48,  // memory of the host that clients and devices show at reserved addresses
   kOccupancy = 41,  // how many blocks of a kernel fit on an SM
   kGraphUpload = 42,  // a graph that kernels, and kGraphLaunch, can launch (wire/graph_description.h)

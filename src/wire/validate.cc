@@ -37,6 +37,9 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kEnvironmentEnd:
     case RecordKind::kGraphDrop:
     case RecordKind::kGraphUpload:
+    case RecordKind::kTextureDestroy:
+    case RecordKind::kTextureCreate:
+    case RecordKind::kArrayCreate:
     case RecordKind::kStreamCreate:
     case RecordKind::kStreamDestroy:
     case RecordKind::kModuleUnload:
@@ -304,6 +307,25 @@ Result<GraphUploadBody> ValidateGraphUpload(const Untrusted<RawRecord>& untruste
   if ((body.flags & ~kGraphIsNode) != 0) return Fail(fmt::format("flags {:#x} of a graph", body.flags));
   if (body.bytes == 0 || body.bytes > kMostGraphBytes) return Fail(fmt::format("a graph in {} bytes", body.bytes));
   if (!CheckedAdd<uint64_t>(body.address, body.bytes)) return Fail("a graph beyond the end of memory");
+  return body;
+}
+
+Result<ArrayCreateBody> ValidateArrayCreate(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
+  const auto body = untrusted.Unchecked().body<ArrayCreateBody>();
+  if (body.device >= device_count) return Fail(fmt::format("an array on device {}", body.device));
+  return body;
+}
+
+Result<TextureCreateBody> ValidateTextureCreate(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
+  const auto body = untrusted.Unchecked().body<TextureCreateBody>();
+  if (body.device >= device_count) return Fail(fmt::format("a texture on device {}", body.device));
+  if (body.kind > kLastTextureKind) return Fail(fmt::format("a texture of kind {}", static_cast<uint32_t>(body.kind)));
+  return body;
+}
+
+Result<TextureDestroyBody> ValidateTextureDestroy(const Untrusted<RawRecord>& untrusted) {
+  const auto body = untrusted.Unchecked().body<TextureDestroyBody>();
+  if (body.is_surface > 1) return Fail(fmt::format("the end of a texture of kind {}", body.is_surface));
   return body;
 }
 

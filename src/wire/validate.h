@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "wire/arrays.h"
 #include "wire/record.h"
 
 namespace tutti::wire {
@@ -57,6 +58,10 @@ Result<ExportBody> ValidateExport(const Untrusted<RawRecord>& record);
 HostMemoryBody ValidateHostMemory(const Untrusted<RawRecord>& record);
 ImportBody ValidateImport(const Untrusted<RawRecord>& record);
 ImportDropBody ValidateImportDrop(const Untrusted<RawRecord>& record);
+// Whether there are such arrays and textures is the device's to say.
+Result<ArrayCreateBody> ValidateArrayCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
+Result<TextureCreateBody> ValidateTextureCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
+Result<TextureDestroyBody> ValidateTextureDestroy(const Untrusted<RawRecord>& record);
 Result<MemoryUseBody> ValidateMemoryUse(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<ConditionCreateBody> ValidateConditionCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
 ConditionDestroyBody ValidateConditionDestroy(const Untrusted<RawRecord>& record);

@@ -1,4 +1,5 @@
-// Arrays: opaque memory with a shape, here with a linear layout: rows, and planes (or layers) of rows.
+// Arrays: opaque memory with a shape, here with a linear layout: rows, and planes (or layers) of rows. Where the device
+// makes arrays (wire/arrays.h) the layout is that of their addresses alone, by which copies name what is in them.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +7,12 @@
 #include "client/base/answer.h"
 #include "client/base/pool.h"
 #include "client/copy/copy.h"
+#include "cuda/array_format.h"
 #include "cuda/types.h"
 
 namespace tutti::client {
 
 class Context;
-
-// Bytes per channel; 0: an unsupported format.
-uint64_t ChannelBytes(cuda::CUarray_format format);
 
 // Immutable, so thread-safe.
 class Array {
@@ -23,16 +22,15 @@ class Array {
 
   static Array* Find(const void* handle) { return pool_.Find(handle); }
   // INVALID_VALUE for shapes and formats that CUDA does not have.
-  static Answer<Array*> Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
-    return Create(context, descriptor, false);
-  }
+  static Answer<Array*> Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor);
   // For arrays that a program made: INVALID_VALUE for levels of a mipmapped array, which end with it.
   static int Destroy(Array* array);
 
   cuda::CUarray handle() { return reinterpret_cast<cuda::CUarray>(this); }
   const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor() const { return descriptor_; }
+  uint64_t address() const { return address_; }
   uint64_t row_bytes() const { return row_bytes_; }
-  uint64_t element_bytes() const { return ChannelBytes(descriptor_.Format) * descriptor_.NumChannels; }
+  uint64_t element_bytes() const { return cuda::TexelBytes(descriptor_.Format, descriptor_.NumChannels); }
   uint64_t rows() const { return descriptor_.Height == 0 ? 1 : descriptor_.Height; }
   uint64_t planes() const { return descriptor_.Depth == 0 ? 1 : descriptor_.Depth; }
   // The address of (x bytes, y, z).
@@ -42,9 +40,6 @@ class Array {
 
  private:
   friend class MipmappedArray;
-
-  static Answer<Array*> Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, bool is_level);
-  static int Free(Array* array);
 
   static constinit Pool<Array, 1 << 16> pool_;
 

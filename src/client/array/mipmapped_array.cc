@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
+
+#include "client/array/array_memory.h"
 
 namespace tutti::client {
 namespace {
@@ -27,36 +28,43 @@ Answer<MipmappedArray*> MipmappedArray::Create(Context& context, const cuda::CUD
       std::max({descriptor.Width, descriptor.Height, HasLayers(descriptor) ? size_t{0} : descriptor.Depth});
   if (longest > kMostTexels) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
   const unsigned count = std::clamp(levels, 1u, std::max(1u, static_cast<unsigned>(std::bit_width(longest))));
+  CU_ASSIGN_OR_REFUSE(const ArrayMemory memory, AllocateArray(context, descriptor, count, true));
   Array* made[kMostLevels] = {};
-  const auto undo = [&made](int error) {
-    for (Array* array : made) {
-      if (array != nullptr) Array::Free(array);
-    }
-    return Refuse(error);
-  };
-  for (unsigned i = 0; i < count; ++i) {
+  MipmappedArray* array = nullptr;
+  if (MakeLevels(descriptor, memory, {made, count})) array = pool_.Create(made, count);
+  if (array != nullptr) return array;
+  EndLevels({made, count});
+  FreeArray(memory.address);
+  return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+bool MipmappedArray::MakeLevels(const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, const ArrayMemory& memory,
+                                std::span<Array*> levels) {
+  for (unsigned i = 0; i < levels.size(); ++i) {
     cuda::CUDA_ARRAY3D_DESCRIPTOR shape = descriptor;
     shape.Width = Halved(shape.Width, i);
     shape.Height = Halved(shape.Height, i);
     if (!HasLayers(descriptor)) shape.Depth = Halved(shape.Depth, i);
-    const Answer<Array*> level = Array::Create(context, shape, true);
-    if (!level) return undo(level.error());
-    made[i] = *level;
+    const wire::ArrayLevel level = memory.layout.Level(i);
+    levels[i] = Array::pool_.Create(shape, memory.address + level.begin, level.row_bytes, true);
+    if (levels[i] == nullptr) return false;
   }
-  MipmappedArray* array = pool_.Create(made, count);
-  if (array == nullptr) return undo(cuda::CUDA_ERROR_OUT_OF_MEMORY);
-  return array;
+  return true;
+}
+
+void MipmappedArray::EndLevels(std::span<Array* const> levels) {
+  for (Array* const level : levels) {
+    if (level != nullptr && Array::pool_.Retire(level)) Array::pool_.Delete(level);
+  }
 }
 
 int MipmappedArray::Destroy(MipmappedArray* array) {
   if (!pool_.Retire(array)) return cuda::CUDA_ERROR_INVALID_HANDLE;
-  int result = cuda::CUDA_SUCCESS;
-  for (unsigned i = 0; i < array->count_; ++i) {
-    const int freed = Array::Free(array->levels_[i]);
-    if (result == cuda::CUDA_SUCCESS) result = freed;
-  }
+  const uint64_t address = array->levels_[0]->address();
+  EndLevels({array->levels_, array->count_});
+  FreeArray(address);
   pool_.Delete(array);
-  return result;
+  return cuda::CUDA_SUCCESS;
 }
 
 }  // namespace tutti::client

@@ -1,7 +1,8 @@
-// Mipmapped arrays: one array per level, each half as large as the one before.
+// Mipmapped arrays: one array per level, each half as large as the one before, one behind the other.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "client/array/array.h"
 #include "client/base/answer.h"
@@ -10,6 +11,8 @@
 #include "guest/texture.h"
 
 namespace tutti::client {
+
+struct ArrayMemory;
 
 // Immutable, so thread-safe.
 class MipmappedArray {
@@ -33,6 +36,11 @@ class MipmappedArray {
   Array* level(unsigned number) const { return levels_[number]; }
 
  private:
+  // False: there is no room for all of them.
+  static bool MakeLevels(const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, const ArrayMemory& memory,
+                         std::span<Array*> levels);
+  static void EndLevels(std::span<Array* const> levels);
+
   static constinit Pool<MipmappedArray, 1 << 14> pool_;
 
   Array* levels_[kMostLevels] = {};

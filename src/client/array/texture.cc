@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "client/array/array.h"
+#include "client/array/device_texture.h"
 #include "client/array/texture_resource.h"
 #include "client/base/complaint.h"
 #include "client/context/context.h"
@@ -116,6 +117,7 @@ Answer<uint64_t> Keep(Context& context, AllocationKind kind, TextureRecord recor
 }
 
 int Destroy(uint64_t handle, AllocationKind kind) {
+  if (DeviceTextures::Get().Destroy(handle, kind)) return CUDA_SUCCESS;
   const auto taken = AllocationTable::Get().Take(handle, [=](const Allocation& a) { return a.kind == kind; });
   if (!taken) return CUDA_ERROR_INVALID_VALUE;
   ReturnMemory(*taken);
@@ -123,6 +125,7 @@ int Destroy(uint64_t handle, AllocationKind kind) {
 }
 
 Answer<TextureRecord> Find(uint64_t handle, AllocationKind kind) {
+  if (const auto record = DeviceTextures::Get().Find(handle, kind)) return *record;
   const auto found = AllocationTable::Get().Find(handle);
   if (!found || found->kind != kind || found->address != handle) return Refuse(CUDA_ERROR_INVALID_VALUE);
   TextureRecord record;
@@ -130,13 +133,14 @@ Answer<TextureRecord> Find(uint64_t handle, AllocationKind kind) {
   return record;
 }
 
+bool IsMadeByDevice(const Context& context) { return context.device().Has(wire::kDeviceNoArrays); }
+
 }  // namespace
 
 Answer<uint64_t> CreateTexture(Context& context, const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& sampling,
                                const CUDA_RESOURCE_VIEW_DESC& view) {
-  if (context.device().Has(wire::kDeviceNoArrays))
-    return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED, "textures are not supported on a GPU yet"));
   TextureRecord record{.texture = {}, .resource = resource, .sampling = sampling, .view = view};
+  if (IsMadeByDevice(context)) return DeviceTextures::Get().Create(context, AllocationKind::kTexture, record);
   CU_ASSIGN_OR_REFUSE(record.texture, DescribeTexels(resource, view));
   CU_TRY_OR_REFUSE(SetSampling(record.texture, resource, FormatSeen(resource, view), sampling));
   return Keep(context, AllocationKind::kTexture, record);
@@ -144,6 +148,7 @@ Answer<uint64_t> CreateTexture(Context& context, const CUDA_RESOURCE_DESC& resou
 
 Answer<uint64_t> CreateSurface(Context& context, const CUDA_RESOURCE_DESC& resource) {
   TextureRecord record{.texture = {}, .resource = resource, .sampling = {}, .view = {}};
+  if (IsMadeByDevice(context)) return DeviceTextures::Get().Create(context, AllocationKind::kSurface, record);
   CU_ASSIGN_OR_REFUSE(record.texture, DescribeSurface(resource));
   return Keep(context, AllocationKind::kSurface, record);
 }

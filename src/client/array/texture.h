@@ -1,6 +1,7 @@
-// Texture and surface objects. A handle is the address of a description in the client's window (guest/texture.h), where
-// kernels read it directly; the program's descriptors follow it, for queries. The allocation table knows which
-// addresses are handles. Behind an sRGB texture's follows what its bytes mean.
+// Texture and surface objects. Where the device makes them (client/array/device_texture.h) a handle is its number. Else
+// it is the address of a description in the client's window (guest/texture.h), where kernels read it directly; the
+// program's descriptors follow it, for queries. The allocation table knows which addresses are handles. Behind an sRGB
+// texture's follows what its bytes mean.
 #pragma once
 
 #include "client/base/answer.h"

@@ -6,6 +6,7 @@
 #include "client/array/array.h"
 #include "client/array/mipmapped_array.h"
 #include "client/base/complaint.h"
+#include "cuda/array_format.h"
 
 namespace tutti::client {
 namespace {
@@ -23,7 +24,7 @@ bool IsSigned(CUarray_format format) {
 
 int SetTexels(Texture& texture, CUarray_format format, unsigned channels) {
   texture.channels = channels;
-  texture.channel_bytes = static_cast<uint32_t>(ChannelBytes(format));
+  texture.channel_bytes = ChannelBytes(format);
   texture.texel_bytes = texture.channel_bytes * channels;
   if (texture.channel_bytes == 0 || (channels != 1 && channels != 2 && channels != 4)) return CUDA_ERROR_INVALID_VALUE;
   texture.kind = format == CU_AD_FORMAT_HALF ? TexelKind::kHalf

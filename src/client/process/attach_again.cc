@@ -1,6 +1,7 @@
 #include "client/process/attach_again.h"
 
 #include "base/log.h"
+#include "client/array/device_texture.h"
 #include "client/context/device.h"
 #include "client/context/stream_slots.h"
 #include "client/copy/staging.h"
@@ -26,6 +27,7 @@ int AttachAgain() {
   StreamSlots::Get().StartAgain();
   Staging::Get().StartAgain();
   VirtualMemory::Get().StartAgain();
+  DeviceTextures::Get().StartAgain();
   IpcMemory::Get().StartAgain();
   ForgetFrees();
   if (!Device::Reinstall()) {

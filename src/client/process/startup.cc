@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "base/log.h"
+#include "client/array/device_texture.h"
 #include "client/base/environment.h"
 #include "client/context/context.h"
 #include "client/context/device.h"
@@ -28,6 +29,11 @@ void OpenLog() {
   if (Environment("TUTTI_LOG_LEVEL").empty()) log::SetLevel(log::Level::kWarning);
 }
 
+void FreeMemoryOf(const Context& context) {
+  DeviceTextures::Get().DestroyAllOf(context);
+  FreeAllOf(context);
+}
+
 }  // namespace
 
 int Start() {
@@ -50,7 +56,7 @@ int Start() {
 int StartWith(std::unique_ptr<ipc::ClientConnection> connection) {
   Attachment::Install(std::move(connection));
   Renewal::Get().Use(AttachAgain);
-  Context::Use({.end_module = [](Module* module) { Module::Delete(module); }, .free_memory = FreeAllOf});
+  Context::Use({.end_module = [](Module* module) { Module::Delete(module); }, .free_memory = FreeMemoryOf});
   if (!Attachment::Get().connection().window_shape().device_part_reachable) ReportStrayAccesses();
   CheckMemoryLimits(Attachment::Get().header());
   if (!Device::Install()) return cuda::CUDA_ERROR_OUT_OF_MEMORY;

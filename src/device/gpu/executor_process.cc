@@ -36,8 +36,8 @@ Status PutRight(wire::DeviceInfo* device) {
                 fmt::format("a device of {} SMs and {} bytes", sms, device->total_bytes));
   device->name[sizeof device->name - 1] = '\0';
   device->traits = wire::kDeviceAnyShape | wire::kDeviceAsksOccupancy | wire::kDeviceNoArrays |
-                   wire::kDeviceMachineCode | wire::kDeviceEndsKernels | wire::kDevicePercentages |
-                   wire::kDevicePriorities;
+                   wire::kDeviceMakesArrays | wire::kDeviceMachineCode | wire::kDeviceEndsKernels |
+                   wire::kDevicePercentages | wire::kDevicePriorities;
   device->sm_group = std::clamp<uint32_t>(device->sm_group, 1, static_cast<uint32_t>(sms));
   device->most_urgent = std::clamp(device->most_urgent, -5, 0);
   return {};

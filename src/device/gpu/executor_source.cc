@@ -73,9 +73,12 @@ uint32_t TraitsOf(const GpuSettings& settings) {
          (settings.fenced ? wire::kDeviceFencedKernels : 0u);
 }
 
-// Machine code cannot be fenced, and with `shared` its client does not move to where it could run.
+// Machine code and lookups in textures cannot be fenced, and with `shared` their client does not move to where they
+// could run.
 uint32_t TraitsLost(const GpuSettings& settings) {
-  return settings.fenced && settings.isolation == Isolation::kShared ? wire::kDeviceMachineCode : 0u;
+  return settings.fenced && settings.isolation == Isolation::kShared
+             ? wire::kDeviceMachineCode | wire::kDeviceMakesArrays
+             : 0u;
 }
 
 }  // namespace

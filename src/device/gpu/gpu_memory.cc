@@ -65,7 +65,7 @@ GpuMemory::~GpuMemory() {
     shared->LeaveToHolders();
     held.push_back(std::move(shared));
   }
-  if (of_modules_ != 0) Unreserve({.bytes = of_modules_, .on_device = true});
+  if (of_driver_ != 0) Unreserve({.bytes = of_driver_, .on_device = true});
   if (of_fence_ != 0) accounts_.account->Release(of_fence_, {});
 }
 
@@ -134,24 +134,24 @@ void GpuMemory::Unreserve(const Allocation& allocation) {
   used_ -= allocation.bytes;
 }
 
-Status GpuMemory::CountModule(uint64_t bytes) {
+Status GpuMemory::CountForDriver(uint64_t bytes) {
   if (bytes == 0) return {};
   TUTTI_TRY(Reserve({.bytes = bytes, .on_device = true}));
   std::lock_guard lock(mutex_);
-  of_modules_ += bytes;
+  of_driver_ += bytes;
   TellUse();
   return {};
 }
 
-void GpuMemory::RetireModule(uint64_t bytes) {
+void GpuMemory::RetireOfDriver(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (bytes != 0) CountFreed(static_cast<int64_t>(bytes));
 }
 
-void GpuMemory::ReleaseModule(uint64_t bytes, bool retired) {
+void GpuMemory::ReleaseOfDriver(uint64_t bytes, bool retired) {
   if (bytes == 0) return;
   std::lock_guard lock(mutex_);
-  of_modules_ -= bytes;
+  of_driver_ -= bytes;
   Unreserve({.bytes = bytes, .on_device = true});
   TellUse();
   if (retired) CountFreed(-static_cast<int64_t>(bytes));

@@ -65,11 +65,11 @@ class GpuMemory {
   // Its Space has ended: nobody waits for its words any more.
   void EndWords();
 
-  // Counts memory that the driver takes for a module, or by a limit of the context, which is not in the window.
-  // OUT_OF_MEMORY where it is too much.
-  Status CountModule(uint64_t bytes);
-  void RetireModule(uint64_t bytes);  // it is to be unloaded
-  void ReleaseModule(uint64_t bytes, bool retired = true);
+  // Counts memory that the driver takes for a module or an array, or by a limit of the context, which is not in the
+  // window. OUT_OF_MEMORY where it is too much.
+  Status CountForDriver(uint64_t bytes);
+  void RetireOfDriver(uint64_t bytes);  // it is to be given back
+  void ReleaseOfDriver(uint64_t bytes, bool retired = true);
 
   void SetLimit(uint64_t bytes);
 
@@ -126,7 +126,7 @@ class GpuMemory {
   std::map<uint64_t, std::shared_ptr<SharedWords>> own_words_;  // by address, until they are released
   uint64_t used_ = 0;
   uint64_t freed_ = 0;  // of used_: retired
-  uint64_t of_modules_ = 0;  // of used_
+  uint64_t of_driver_ = 0;  // of used_
   uint64_t of_fence_ = 0;  // not of used_
   HostHold fence_on_host_;
   uint64_t limit_ = kNoMemoryLimit;

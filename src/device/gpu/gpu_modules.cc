@@ -130,13 +130,13 @@ Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, 
                 "the executor has described a module wrongly: " + info.error().text);
   }
   const uint64_t bytes = BytesOf(info->memory);
-  if (const Status counted = memory.CountModule(bytes); !counted) {
+  if (const Status counted = memory.CountForDriver(bytes); !counted) {
     (void)executor_->Ask({.kind = RequestKind::kUnloadModule, .module = number});
     return std::unexpected(counted.error());
   }
   std::lock_guard lock(mutex_);
   if (!executor_->Is(reply.from.get())) {  // what another one has loaded is forgotten, or has been
-    memory.ReleaseModule(bytes, false);
+    memory.ReleaseOfDriver(bytes, false);
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the program's executor has ended as it loaded a module");
   }
   for (const module::MemoryRange& range : info->memory)

@@ -69,6 +69,7 @@ GpuSpace::GpuSpace(ExecutorSource* executors, std::shared_ptr<Held> held, Sink* 
       current_(sink),
       modules_(&current_, &held_->host, accounts.fences, accounts.jit, held_->window.group,
                CapabilityOf(executors->device())),
+      arrays_(&current_),
       moves_out_(accounts.moves_out),
       engine_(this, sink, &GpuOperation::Make, MostBacklog(accounts.host_bytes), &held_->host),
       lent_(NoStreams()) {}
@@ -111,7 +112,9 @@ void GpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
   if (std::vector<Deferred> released = engine_.TakeReleased(); !released.empty()) {
     aside_.Post([this, released = std::move(released)]() mutable {
       for (const Deferred& item : released) {
-        if (item.address != 0) memory_->Release(item.address);
+        if (item.address == 0) continue;
+        arrays_.Release(item.address, *memory_);  // before others are given its addresses
+        memory_->Release(item.address);
       }
       released.clear();
     });
@@ -132,6 +135,7 @@ Result<uint64_t> GpuSpace::Allocate(uint32_t device, wire::MemoryKind kind, uint
 
 Status GpuSpace::Free(uint64_t address) {
   TUTTI_TRY(memory_->Retire(address));
+  arrays_.Retire(address, *memory_);
   std::unique_lock lock(mutex_);
   engine_.Defer({.address = address, .kept = nullptr});
   UnlockAndRunDeferred(&lock);
@@ -214,10 +218,10 @@ Result<uint32_t> GpuSpace::BlocksPerSm(uint32_t module, uint32_t kernel, uint32_
 
 Status GpuSpace::UnloadModule(uint32_t module) {
   TUTTI_ASSIGN(GpuModules::Unloaded unloaded, modules_.Unload(module));
-  memory_->RetireModule(unloaded.bytes);
+  memory_->RetireOfDriver(unloaded.bytes);
   std::shared_ptr<const void> kept(this, [this, unloaded = std::move(unloaded)](const void*) mutable {
     unloaded.kept.reset();
-    memory_->ReleaseModule(unloaded.bytes);
+    memory_->ReleaseOfDriver(unloaded.bytes);
   });
   std::unique_lock lock(mutex_);
   engine_.Defer({.address = 0, .kept = std::move(kept)});
@@ -234,7 +238,7 @@ Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t bytes) {
   const uint64_t added = takes_memory ? bytes - std::min<uint64_t>(bytes, cuda::kDefaultLimits[limit]) : 0;
   constexpr uint64_t kMost = 1ull << 50;  // more than any device has
   const uint64_t after = added > kMost / std::max<uint64_t>(pieces, 1) ? kMost : added * pieces;
-  if (after > before && !memory_->CountModule(after - before)) return {};
+  if (after > before && !memory_->CountForDriver(after - before)) return {};
   const bool set =
       current_
           .WithOne([&]() -> Status {
@@ -245,7 +249,7 @@ Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t bytes) {
           .has_value();
   if (set && takes_memory) counted_limits_[limit] = after;
   const uint64_t unused = set ? before - std::min(before, after) : after - std::min(before, after);
-  memory_->ReleaseModule(unused, false);
+  memory_->ReleaseOfDriver(unused, false);
   return {};
 }
 
@@ -460,8 +464,9 @@ void GpuSpace::Replace() {
   // most twice: who leaves more stays lost.
   constexpr size_t kMostLeft = 1;
   if (current_.AwaitEnd(held_->window.group.empty() ? kEndPatienceMs : kSharedPatienceMs).size() > kMostLeft) return;
-  memory_->ReleaseModule(modules_.Forget(), false);
-  for (const auto& [limit, bytes] : std::exchange(counted_limits_, {})) memory_->ReleaseModule(bytes, false);
+  memory_->ReleaseOfDriver(modules_.Forget(), false);
+  arrays_.Forget(*memory_);
+  for (const auto& [limit, bytes] : std::exchange(counted_limits_, {})) memory_->ReleaseOfDriver(bytes, false);
   set_limits_.clear();
   // One that has another one's place would have what it sends closed beside it, and so on.
   if (!current_.AwaitClosed(kClosePatienceMs)) return;

@@ -21,8 +21,10 @@
 #include "device/common/stream_order/stream_engine.h"
 #include "device/device.h"
 #include "device/gpu/aside.h"
+#include "device/gpu/check_transfer.h"
 #include "device/gpu/current_executor.h"
 #include "device/gpu/executor_source.h"
+#include "device/gpu/gpu_arrays.h"
 #include "device/gpu/gpu_memory.h"
 #include "device/gpu/gpu_modules.h"
 #include "device/gpu/gpu_operation.h"
@@ -66,6 +68,9 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Result<std::shared_ptr<SharedMemory>> CreateHostMemory(uint64_t bytes) override;
   Status Map(uint64_t address, std::shared_ptr<SharedMemory> memory, bool writable) override;
   Status Unmap(uint64_t address, uint64_t bytes) override;
+  Result<uint64_t> CreateArray(const wire::ArrayCreateBody& array) override;
+  Result<uint64_t> CreateTexture(const wire::TextureCreateBody& texture) override;
+  Status DestroyTexture(const wire::TextureDestroyBody& texture) override;
   Status CreateStream(uint32_t stream, const StreamOptions& options) override;
   Status DestroyStream(uint32_t stream) override;
   Status Launch(uint32_t stream, uint64_t ticket, const Grid& grid) override;
@@ -146,6 +151,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, Set set);
   uint64_t PiecesOf(int32_t limit) const;
   bool Holds(uint64_t address, uint64_t bytes, bool writes);
+  bool HoldsSide(const Extent& side, const wire::ArrayLayout::Rows& rows, bool writes);  // of a copy
+  Status MayHaveArrays();
   bool IsSharedWord(const wire::FillBody& fill) const;
   void JoinTo(Operation* operation, uint32_t other);
   LentStreams::Lent& Lend(const Stream& stream);
@@ -231,6 +238,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   std::map<int32_t, uint64_t> counted_limits_;
   std::map<int32_t, uint64_t> set_limits_;  // that the executor has; in CurrentExecutor::WithOne
   GpuModules modules_;
+  GpuArrays arrays_;
   const bool moves_out_;
 
   std::mutex mutex_;

@@ -168,7 +168,8 @@ std::optional<Error> GpuSpace::WhyNotElsewhere(const Error& why, bool context_is
 
 std::optional<std::string> GpuSpace::WhyBound() const {
   if (!memory_->outlives_executors()) return "no more descriptors could be held of its memory (RLIMIT_NOFILE)";
-  return modules_.WhyBound();
+  const auto by_arrays = arrays_.WhyBound();
+  return by_arrays ? by_arrays : modules_.WhyBound();
 }
 
 // What is left is given again, in the order that it had, as soon as there is an executor.
@@ -197,6 +198,8 @@ Status GpuSpace::HandOver(ExecutorLink& executor, Takes takes) {
   if (takes == Takes::kNothing) return {};
   TUTTI_TRY(memory_->AttachTo(executor, takes == Takes::kAll));
   if (takes == Takes::kWhatStays) return {};
+  // They may have come while the last one ended.
+  if (const auto why = arrays_.WhyBound()) return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, *why);
   TUTTI_TRY(HandOverLimits(executor));
   return modules_.LoadInto(executor);
 }

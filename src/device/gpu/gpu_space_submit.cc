@@ -89,8 +89,8 @@ bool GpuSpace::Holds(uint64_t address, uint64_t bytes, bool writes) {
 
 Status GpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyBody& copy) {
   const auto to = DestinationOf(copy), from = SourceOf(copy);
-  const bool to_is_ours = to && (to->bytes == 0 || Holds(to->address, to->bytes, true));
-  const bool from_is_ours = from && (from->bytes == 0 || Holds(from->address, from->bytes, false));
+  const bool to_is_ours = to && HoldsSide(*to, DestinationRowsOf(copy), true);
+  const bool from_is_ours = from && HoldsSide(*from, SourceRowsOf(copy), false);
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
   TUTTI_ASSIGN(GpuOperation* const operation, NewTask(ticket));
@@ -172,6 +172,7 @@ Status GpuSpace::Mark(uint32_t stream, uint64_t ticket) {
 
 Status GpuSpace::FreeInStream(uint32_t stream, uint64_t ticket, uint64_t address) {
   const uint64_t freed = memory_->Retire(address) ? address : 0;
+  if (freed != 0) arrays_.Retire(freed, *memory_);
   return SubmitSimple(Operation::Kind::kFree, stream, ticket,
                       [freed](Operation* operation) { operation->freed = freed; });
 }

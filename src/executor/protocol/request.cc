@@ -25,6 +25,7 @@ std::vector<uint8_t> Serialize(const Request& request) {
   out.Put(request.dynamic_shared_bytes);
   out.Put(request.limit);
   out.Put(request.flags);
+  out.PutBytes(request.details);
   return out.Take();
 }
 
@@ -41,6 +42,8 @@ Result<Request> ParseRequest(std::span<const uint8_t> bytes) {
   request.dynamic_shared_bytes = in.Get<uint32_t>();
   request.limit = in.Get<int32_t>();
   request.flags = in.Get<uint32_t>();
+  const auto details = in.GetBytes();
+  request.details.assign(details.begin(), details.end());
   if (!in.ok() || !in.at_end()) return Fail("a request that is none");
   return request;
 }

@@ -45,6 +45,11 @@ enum class RequestKind : uint32_t {
   kSetAccess = 13,  // of what kMapMemory has mapped
   kEnter = 14,  // on the control socket, without an answer; fds: PlaceFile
   kFindAddresses = 15,  // where the driver has room for so many in a row; nothing is reserved
+  // An array of the driver's, for the addresses from `address` on, and a texture or surface object of it or of memory.
+  kCreateArray = 17,
+  kDestroyArray = 18,
+  kCreateTexture = 19,
+  kDestroyTexture = 20,
   kCompile = 16,  // fd: PTX; fd of the answer: machine code, which kLoadModule may load here or elsewhere
 };
 
@@ -61,6 +66,7 @@ enum RequestFlags : uint32_t {
   // kOpenWindow: kernels of the place check their addresses: its modules are fenced (executor/fence.h)
   kFenced = 1u << 3,
   kAsItIs = 1u << 4,  // kLoadModule, in such a place: its code is not fenced. Nobody else has a place there.
+  kSurface = 1u << 6,  // kDestroyTexture: it is a surface object
   kCompiles = 1u << 5,  // kEnter: the executor will be asked for nothing but kCompile
 };
 
@@ -75,7 +81,7 @@ enum ModuleState : uint64_t {
 // Fields that a kind does not name are 0.
 struct Request {
   RequestKind kind{};
-  uint64_t address = 0;  // of memory; kOpenWindow, kFindAddresses: a wish
+  uint64_t address = 0;  // of memory; kOpenWindow, kFindAddresses: a wish; kDestroyTexture: its number
   // Of it; kOpenWindow: of the device part, with reserved addresses; kSetLimit: the limit; kLoadModule: of the PTX
   // behind which its machine code lies in the file; 0: all of it is the image.
   uint64_t bytes = 0;
@@ -86,13 +92,15 @@ struct Request {
   uint32_t dynamic_shared_bytes = 0;
   int32_t limit = 0;  // kSetLimit: a CUlimit
   uint32_t flags = 0;  // RequestFlags
+  std::vector<uint8_t> details;  // kCreateArray: an ArrayShape; kCreateTexture: a TextureCreateBody (wire/arrays.h)
 };
+inline constexpr size_t kMostDetailBytes = 256;
 
 struct Answer {
   int32_t status = 0;  // a CUresult
   std::string text;  // why not; or a module's log
   // kOpenWindow: the window's base; kFindAddresses: the first; kOccupancy: blocks; kReadWord: it; kLoadModule:
-  // ModuleState
+  // ModuleState; kCreateTexture: its number in kernels
   uint64_t value = 0;
 };
 
@@ -103,7 +111,7 @@ Result<Answer> ParseAnswer(std::span<const uint8_t> bytes);
 
 // What both sides know of each other's layouts: to be raised with each change of this folder. An upgrade puts another
 // executor where a server that runs finds the next one.
-inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
 
 struct Hello {
   int32_t status = 0;  // a CUresult: there is no device

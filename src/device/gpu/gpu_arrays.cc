@@ -1,0 +1,159 @@
+#include "device/gpu/gpu_arrays.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <iterator>
+#include <utility>
+
+#include "base/checked.h"
+#include "cuda/array_format.h"
+#include "cuda/result.h"
+
+namespace tutti::device::gpu {
+namespace {
+
+using executor::RequestKind;
+using wire::TextureKind;
+
+bool IsOfLinearMemory(TextureKind kind) { return kind == TextureKind::kLinear || kind == TextureKind::kPitched; }
+
+// From the first byte to the last; nothing: there are no such textures.
+std::optional<uint64_t> BytesOf(const wire::TextureCreateBody& texture) {
+  const uint32_t texel = cuda::TexelBytes(texture.format, texture.channels);
+  if (texel == 0 || texture.width == 0) return std::nullopt;
+  if (texture.kind == TextureKind::kLinear) return texture.width;
+  const auto row = CheckedMul<uint64_t>(texture.width, texel);
+  const auto before = texture.height != 0 ? CheckedMul(texture.height - 1, texture.pitch) : std::nullopt;
+  return row && before ? CheckedAdd(*row, *before) : std::nullopt;
+}
+
+std::vector<uint8_t> DetailsOf(const auto& body) {
+  ByteWriter out;
+  out.Put(body);
+  return out.Take();
+}
+
+}  // namespace
+
+Result<uint64_t> GpuArrays::Create(const wire::ArrayShape& shape, GpuMemory& memory) {
+  const auto layout = wire::ArrayLayout::Of(shape, cuda::TexelBytes(shape.format, shape.channels));
+  if (!layout)
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE,
+                fmt::format("an array of {} x {} x {} texels of format {} with {} channels, {} levels", shape.width,
+                            shape.height, shape.depth, shape.format, shape.channels, shape.levels));
+  {
+    std::lock_guard lock(mutex_);
+    if (arrays_.size() >= wire::kMostArrays)
+      return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("more than {} arrays", wire::kMostArrays));
+  }
+  TUTTI_TRY(memory.CountForDriver(layout->bytes()));
+  const auto address = memory.ReserveAddresses(layout->bytes(), 0, 0);
+  if (!address) {
+    memory.ReleaseOfDriver(layout->bytes(), false);
+    return address;
+  }
+  const auto made = executor_->WithOne([&]() -> Result<uint64_t> {
+    TUTTI_TRY(executor_->Ask({.kind = RequestKind::kCreateArray,
+                              .address = *address,
+                              .bytes = layout->bytes(),
+                              .details = DetailsOf(shape)}));
+    std::lock_guard lock(mutex_);
+    arrays_.emplace(*address, Array{.layout = *layout});
+    has_arrays_.store(true, std::memory_order_relaxed);
+    return *address;
+  });
+  if (made) return made;
+  memory.Release(*address);
+  memory.ReleaseOfDriver(layout->bytes(), false);
+  return made;
+}
+
+void GpuArrays::Retire(uint64_t address, GpuMemory& memory) {
+  std::lock_guard lock(mutex_);
+  const auto found = arrays_.find(address);
+  if (found == arrays_.end() || std::exchange(found->second.retired, true)) return;
+  memory.RetireOfDriver(found->second.layout.bytes());
+}
+
+void GpuArrays::Release(uint64_t address, GpuMemory& memory) {
+  if (!has_arrays_.load(std::memory_order_relaxed)) return;
+  const auto use = executor_->Using();  // else the next executor might be expected to have it
+  {
+    std::lock_guard lock(mutex_);
+    if (!arrays_.contains(address)) return;
+  }
+  (void)executor_->Ask({.kind = RequestKind::kDestroyArray, .address = address});
+  std::lock_guard lock(mutex_);
+  const auto array = arrays_.extract(address);
+  if (!array) return;
+  memory.ReleaseOfDriver(array.mapped().layout.bytes(), array.mapped().retired);
+  has_arrays_.store(!arrays_.empty(), std::memory_order_relaxed);
+}
+
+Result<uint64_t> GpuArrays::CreateTexture(const wire::TextureCreateBody& texture, const GpuMemory& memory) {
+  if (IsOfLinearMemory(texture.kind)) {
+    const auto bytes = BytesOf(texture);
+    if (!bytes || !memory.Contains(texture.address, *bytes, false))
+      return Fail(cuda::CUDA_ERROR_INVALID_VALUE,
+                  fmt::format("a texture of memory at {:#x} that is not the client's", texture.address));
+  } else {
+    std::lock_guard lock(mutex_);
+    const auto found = arrays_.find(texture.address);
+    if (found == arrays_.end() || found->second.retired)
+      return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("no array of the client is at {:#x}", texture.address));
+  }
+  return executor_->WithOne([&]() -> Result<uint64_t> {
+    {
+      std::lock_guard lock(mutex_);
+      if (textures_.size() >= wire::kMostTextures)
+        return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("more than {} textures", wire::kMostTextures));
+    }
+    TUTTI_ASSIGN(const CurrentExecutor::Reply reply,
+                 executor_->Ask({.kind = RequestKind::kCreateTexture, .details = DetailsOf(texture)}));
+    std::lock_guard lock(mutex_);
+    textures_.emplace(reply.answer.value, texture.kind == TextureKind::kSurface);
+    return reply.answer.value;
+  });
+}
+
+Result<std::shared_ptr<const void>> GpuArrays::DestroyTexture(const wire::TextureDestroyBody& texture) {
+  std::lock_guard lock(mutex_);
+  const bool is_surface = texture.is_surface != 0;
+  if (textures_.erase({texture.texture, is_surface}) == 0)
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("there is no texture {:#x}", texture.texture));
+  return std::shared_ptr<const void>(this, [this, number = texture.texture, is_surface](const void*) {
+    const auto use = executor_->Using();
+    (void)executor_->Ask({.kind = RequestKind::kDestroyTexture,
+                          .address = number,
+                          .flags = is_surface ? uint32_t{executor::kSurface} : 0});
+  });
+}
+
+GpuArrays::Touches GpuArrays::Find(uint64_t address, wire::ArrayLayout::Rows rows) const {
+  if (!has_arrays_.load(std::memory_order_relaxed)) return Touches::kNone;
+  std::lock_guard lock(mutex_);
+  const auto behind = arrays_.upper_bound(address);
+  if (behind == arrays_.begin()) return Touches::kNone;
+  const auto& [begin, array] = *std::prev(behind);
+  rows.offset = address - begin;
+  if (rows.offset >= array.layout.bytes()) return Touches::kNone;
+  return !array.retired && array.layout.Find(rows) ? Touches::kBox : Touches::kNoBox;
+}
+
+void GpuArrays::Forget(GpuMemory& memory) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [address, array] : arrays_) memory.ReleaseOfDriver(array.layout.bytes(), array.retired);
+  arrays_.clear();
+  textures_.clear();
+  has_arrays_.store(false, std::memory_order_relaxed);
+}
+
+std::optional<std::string> GpuArrays::WhyBound() const {
+  std::lock_guard lock(mutex_);
+  if (!arrays_.empty()) return "it has arrays, of which only the driver has the contents";
+  if (!textures_.empty()) return "it has textures, which the driver has numbered";
+  return std::nullopt;
+}
+
+}  // namespace tutti::device::gpu
