@@ -129,6 +129,16 @@ TEST_F(GpuRun, ProgramsUnderTuttiComputeWhatTheyShouldInEachPolicy) {
   }
 }
 
+TEST_F(GpuRun, TexturesUnderTuttiReadWhatTheyShould) {
+  ASSERT_EQ(Run(our_driver, {"--only", "T5"}), 0) << Output();
+  const Evidence evidence = Results();
+  for (const char* policy : {"process", "trusted"}) {
+    const auto rows = evidence.Of("T5", policy);
+    ASSERT_EQ(rows.size(), 2u) << policy << ": " << evidence.Text("T5", policy, "reason");
+    EXPECT_EQ(rows[0]->Number("words that are wrong"), 0.0) << policy;
+  }
+}
+
 TEST_F(GpuRun, ProgramsUnderTuttiOutliveTheirExecutors) {
   ASSERT_EQ(Run(our_driver, {"--only", "T4"}), 0) << Output();
   const Evidence evidence = Results();

@@ -215,6 +215,7 @@ void Register(const std::filesystem::path& programs) {
                           [path]() -> Escape* { return new ProgramEscape(path); });
   }
   const std::pair<const char*, std::span<const RawAttack>> suites[] = {{"Records", RecordAttacks()},
+                                                                       {"Arrays", ArrayAttacks()},
                                                                        {"Graphs", GraphAttacks()},
                                                                        {"Memory", MemoryAttacks()},
                                                                        {"Socket", SocketAttacks()}};

@@ -58,6 +58,7 @@ struct RawAttack {
 };
 
 std::span<const RawAttack> RecordAttacks();   // records that are well-formed but not the attacker's right
+std::span<const RawAttack> ArrayAttacks();    // of arrays and textures that the device makes
 std::span<const RawAttack> GraphAttacks();    // of graphs that kernels launch
 std::span<const RawAttack> MemoryAttacks();   // on the shared memory itself, and by timing
 std::span<const RawAttack> SocketAttacks();   // messages, descriptors, images

@@ -13,6 +13,7 @@
 #include "client/process/arguments.h"
 #include "cuda/device_attribute.h"
 #include "vendor_strict/address_rules.h"
+#include "vendor_strict/array_rules.h"
 #include "vendor_strict/breach.h"
 #include "vendor_strict/memory_rules.h"
 #include "vendor_strict/true_driver.h"
@@ -71,6 +72,7 @@ constexpr bool IsOfAddresses(Symbol symbol) {
 }
 
 AddressRules& addresses() { return AddressRules::Get(); }
+ArrayRules& arrays() { return ArrayRules::Get(); }
 MemoryRules& memory() { return MemoryRules::Get(); }
 WorkRules& work() { return WorkRules::Get(); }
 
@@ -242,6 +244,32 @@ int Do(Of<Symbol::cuMemsetD2D32Async>, CUdeviceptr to, size_t pitch, unsigned va
   TRY_RULE(CheckFill2D("cuMemsetD2D32Async", to, pitch, sizeof value, width, height));
   return True().cuMemsetD2D32Async(to, pitch, value, width, height, stream);
 }
+
+int Do(Of<Symbol::cuMemcpy3DAsync_v2>, const CUDA_MEMCPY3D* copy, CUstream stream) {
+  TRY_RULE(work().CheckHandle("cuMemcpy3DAsync", stream));
+  return arrays().Copy(copy, stream);
+}
+int Do(Of<Symbol::cuArray3DCreate_v2>, CUarray* out, const CUDA_ARRAY3D_DESCRIPTOR* shape) {
+  return arrays().Create(out, shape);
+}
+int Do(Of<Symbol::cuArrayDestroy>, CUarray array) { return arrays().Destroy(array); }
+int Do(Of<Symbol::cuMipmappedArrayCreate>, CUmipmappedArray* out, const CUDA_ARRAY3D_DESCRIPTOR* shape,
+       unsigned levels) {
+  return arrays().CreateMipmapped(out, shape, levels);
+}
+int Do(Of<Symbol::cuMipmappedArrayGetLevel>, CUarray* out, CUmipmappedArray array, unsigned level) {
+  return arrays().GetLevel(out, array, level);
+}
+int Do(Of<Symbol::cuMipmappedArrayDestroy>, CUmipmappedArray array) { return arrays().DestroyMipmapped(array); }
+int Do(Of<Symbol::cuTexObjectCreate>, CUtexObject* out, const CUDA_RESOURCE_DESC* resource,
+       const CUDA_TEXTURE_DESC* sampling, const CUDA_RESOURCE_VIEW_DESC* view) {
+  return arrays().CreateTexture(out, resource, sampling, view);
+}
+int Do(Of<Symbol::cuTexObjectDestroy>, CUtexObject texture) { return arrays().DestroyTexture(texture); }
+int Do(Of<Symbol::cuSurfObjectCreate>, CUsurfObject* out, const CUDA_RESOURCE_DESC* resource) {
+  return arrays().CreateSurface(out, resource);
+}
+int Do(Of<Symbol::cuSurfObjectDestroy>, CUsurfObject surface) { return arrays().DestroySurface(surface); }
 
 int Do(Of<Symbol::cuMemAlloc_v2>, CUdeviceptr* out, size_t bytes) { return memory().Allocate(out, bytes); }
 int Do(Of<Symbol::cuMemFree_v2>, CUdeviceptr address) { return memory().Free(address); }

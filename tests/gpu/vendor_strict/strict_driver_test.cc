@@ -303,6 +303,57 @@ TEST_F(StrictDriver, KnowsFunctionsAsLongAsTheirModules) {
       << "no handle was given away again, so this says nothing";
 }
 
+TEST_F(StrictDriver, HoldsArrays) {
+  const CUDA_ARRAY3D_DESCRIPTOR shape{
+      .Width = 8, .Height = 4, .Depth = 0, .Format = CU_AD_FORMAT_UNSIGNED_INT32, .NumChannels = 1, .Flags = 0};
+  CUarray array = nullptr, level = nullptr;
+  CUmipmappedArray mipmapped = nullptr;
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cu_.cuArray3DCreate_v2(&array, &shape), CUDA_SUCCESS);
+  ASSERT_EQ(cu_.cuMipmappedArrayCreate(&mipmapped, &shape, 2), CUDA_SUCCESS);
+  ASSERT_EQ(cu_.cuMipmappedArrayGetLevel(&level, mipmapped, 1), CUDA_SUCCESS);
+  ASSERT_EQ(cu_.cuMemAlloc_v2(&memory, 4096), CUDA_SUCCESS);
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+  copy.srcDevice = memory;
+  copy.srcPitch = 32;
+  copy.srcHeight = 4;
+  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.dstArray = array;
+  copy.WidthInBytes = 32;
+  copy.Height = 4;
+  copy.Depth = 1;
+  EXPECT_EQ(cu_.cuMemcpy3DAsync_v2(&copy, stream_), CUDA_SUCCESS);
+  const auto with = [&copy](auto change) {
+    CUDA_MEMCPY3D changed = copy;
+    change(changed);
+    return cu_.cuMemcpy3DAsync_v2(&changed, stream_);
+  };
+  Invalid("boxes-are-of-whole-elements", with([](CUDA_MEMCPY3D& c) { c.WidthInBytes = 30; }));
+  Invalid("boxes-lie-in-their-arrays", with([](CUDA_MEMCPY3D& c) { c.dstXInBytes = 4; }));
+  Invalid("boxes-lie-in-their-arrays", with([&](CUDA_MEMCPY3D& c) { c.dstArray = level; }));
+  Invalid("boxes-of-memory-have-a-pitch-and-a-height", with([](CUDA_MEMCPY3D& c) { c.srcPitch = 16; }));
+  Invalid("boxes-of-memory-have-a-pitch-and-a-height", with([](CUDA_MEMCPY3D& c) { c.srcHeight = 3; }));
+  Refused("handles-are-alive", CUDA_ERROR_INVALID_HANDLE, cu_.cuArrayDestroy(level));
+
+  CUDA_RESOURCE_DESC resource{};
+  resource.resType = CU_RESOURCE_TYPE_ARRAY;
+  resource.res.array.hArray = array;
+  CUsurfObject surface = 0;
+  Invalid("surfaces-are-of-arrays-made-for-them", cu_.cuSurfObjectCreate(&surface, &resource));
+  resource.resType = CU_RESOURCE_TYPE_LINEAR;
+  resource.res.linear = {memory + 4, CU_AD_FORMAT_UNSIGNED_INT32, 1, 64};
+  CUDA_TEXTURE_DESC sampling{};
+  for (int& mode : sampling.addressMode) mode = CU_TR_ADDRESS_MODE_CLAMP;
+  CUtexObject texture = 0;
+  Invalid("textures-of-memory-are-aligned", cu_.cuTexObjectCreate(&texture, &resource, &sampling, nullptr));
+  Refused("handles-are-alive", CUDA_ERROR_INVALID_HANDLE, cu_.cuTexObjectDestroy(7));
+  EXPECT_EQ(cu_.cuArrayDestroy(array), CUDA_SUCCESS);
+  EXPECT_EQ(cu_.cuMipmappedArrayDestroy(mipmapped), CUDA_SUCCESS);
+  Refused("handles-are-alive", CUDA_ERROR_INVALID_HANDLE, with([](CUDA_MEMCPY3D&) {}));
+  EXPECT_EQ(cu_.cuMemFree_v2(memory), CUDA_SUCCESS);
+}
+
 TEST_F(StrictDriver, HoldsContexts) {
   ASSERT_EQ(cu_.cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
   CUevent event = nullptr;
