@@ -4,9 +4,10 @@
 // pay for it in three ways:
 // * Constants of all blocks of a loop are materialised before the loop, except for blocks that run far less often,
 //   which LLVM knows only in functions with an entry count: each gets one.
-// * A call by the usual convention clobbers all vector registers, so values live across the cold call are spilled where
-//   they are defined, on the hot path. The convention used here preserves half of them (with AVX-512 zmm16 to zmm31 and
-//   k4 to k7, with AVX2 ymm8 to ymm15).
+// * A call by the usual convention clobbers most registers, so values live across the cold call are spilled where they
+//   are defined, on the hot path, and the register allocator looks for better places, which takes long. The functions
+//   called here save whatever they use themselves: all of the processor's registers, since they call others. That is
+//   some 40 ns, of a function that does the accesses of 32 lanes one by one.
 // * A gather by 32-bit indices, which is half the work, is selected only if the extension of the index is in the same
 //   block and not shared with the cold path: it gets an extension of its own.
 #pragma once

@@ -23,7 +23,7 @@ std::string WideCode(const std::string& ir, bool check_addresses = false) {
 size_t ChecksIn(const std::string& code) {
   size_t checks = 0;
   for (const char* name : {" @tutti_check", " @tutti_rare_"}) {
-    const std::string call = std::string("call intel_ocl_bicc void") + name;
+    const std::string call = std::string("call void") + name;
     for (size_t at = 0; (at = code.find(call, at)) != std::string::npos; ++at) ++checks;
   }
   return checks;
