@@ -55,7 +55,29 @@ llvm::SmallVector<llvm::BasicBlock*, 4> RareUsers(const llvm::Instruction& instr
   return heads;
 }
 
-void MoveTo(llvm::Instruction& instruction, const llvm::SmallVectorImpl<llvm::BasicBlock*>& heads,
+// The code generator makes a sum a part of the access whose address it is, unless something else wants it.
+bool IsPartOfAddress(const llvm::Instruction& user, const llvm::Instruction& instruction) {
+  if (instruction.getOpcode() == llvm::Instruction::Shl) return user.getOpcode() == llvm::Instruction::Add;
+  return instruction.getOpcode() == llvm::Instruction::Add && llvm::isa<llvm::IntToPtrInst>(user);
+}
+
+// The same of what hot blocks use as a part of an address only: the cold regions get one of their own.
+llvm::SmallVector<llvm::BasicBlock*, 4> RareUsersOfAddress(const llvm::Instruction& instruction,
+                                                           const RareBlocks& rare) {
+  llvm::SmallVector<llvm::BasicBlock*, 4> heads;
+  if (!instruction.getType()->isIntegerTy(64)) return heads;
+  for (const llvm::User* user : instruction.users()) {
+    const auto* by = llvm::cast<llvm::Instruction>(user);
+    if (llvm::isa<llvm::PHINode>(by)) return {};
+    const auto found = rare.find(by->getParent());
+    if (found == rare.end() && !IsPartOfAddress(*by, instruction)) return {};
+    if (found != rare.end() && !llvm::is_contained(heads, found->second)) heads.push_back(found->second);
+  }
+  return heads;
+}
+
+// In the cold regions; elsewhere it stays as it is.
+void CopyTo(llvm::Instruction& instruction, const llvm::SmallVectorImpl<llvm::BasicBlock*>& heads,
             const RareBlocks& rare) {
   std::map<const llvm::BasicBlock*, llvm::Instruction*> copies;
   for (llvm::BasicBlock* head : heads) {
@@ -67,9 +89,9 @@ void MoveTo(llvm::Instruction& instruction, const llvm::SmallVectorImpl<llvm::Ba
   for (llvm::Use& use : llvm::make_early_inc_range(instruction.uses())) {
     auto* user = llvm::cast<llvm::Instruction>(use.getUser());
     const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
-    use.set(copies[rare.lookup(phi != nullptr ? phi->getIncomingBlock(use) : user->getParent())]);
+    const auto found = rare.find(phi != nullptr ? phi->getIncomingBlock(use) : user->getParent());
+    if (found != rare.end()) use.set(copies[found->second]);
   }
-  instruction.eraseFromParent();
 }
 
 }  // namespace
@@ -91,9 +113,11 @@ llvm::PreservedAnalyses SinkRarePass::run(llvm::Function& function, llvm::Functi
     if (rare.count(block) != 0) continue;
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::reverse(*block))) {
       if (!IsMovable(instruction)) continue;
-      const auto heads = RareUsers(instruction, rare);
+      auto heads = RareUsers(instruction, rare);
+      if (heads.empty()) heads = RareUsersOfAddress(instruction, rare);
       if (heads.empty() || heads.size() > kMaxCopies) continue;
-      MoveTo(instruction, heads, rare);
+      CopyTo(instruction, heads, rare);
+      if (instruction.use_empty()) instruction.eraseFromParent();
       changed = true;
     }
   }

@@ -78,5 +78,47 @@ TEST_F(SinkRare, LeavesEverythingWhereNoBranchIsRare) {
   EXPECT_EQ(BlockOf(Run(text), "sum"), "entry");
 }
 
+// The hot access adds %p and %i itself, if nothing else of the hot path wants the sum.
+constexpr const char* kTable = R"(
+  declare void @use(i64)
+  define float @f(i64 %p, i64 %i, i64 %n) {
+  entry:
+    %scaled = shl i64 %i, 2
+    %address = add i64 %p, %scaled
+    %ok = icmp ult i64 %i, %n
+    br i1 %ok, label %access, label %rare, !prof !0
+  rare:
+    call void @use(i64 %address)
+    br label %access
+  access:
+    %pointer = inttoptr i64 %address to ptr
+    %v = load float, ptr %pointer
+    ret float %v
+  }
+  !0 = !{!"branch_weights", i32 1048575, i32 1}
+)";
+
+size_t AddsIn(const llvm::Function& function, llvm::StringRef block_name) {
+  size_t adds = 0;
+  for (const llvm::BasicBlock& block : function) {
+    if (block.getName() != block_name) continue;
+    for (const llvm::Instruction& instruction : block)
+      adds += instruction.getOpcode() == llvm::Instruction::Add ? 1 : 0;
+  }
+  return adds;
+}
+
+TEST_F(SinkRare, GivesARareBlockAnAddressOfItsOwn) {
+  const llvm::Function& function = Run(kTable);
+  EXPECT_EQ(AddsIn(function, "rare"), 1u);
+  EXPECT_EQ(AddsIn(function, "entry"), 1u);
+}
+
+TEST_F(SinkRare, SharesASumThatTheCommonPathNeedsAsANumber) {
+  std::string text = kTable;
+  text.replace(text.find("icmp ult i64 %i"), 15, "icmp ult i64 %address");
+  EXPECT_EQ(AddsIn(Run(text), "rare"), 0u);
+}
+
 }  // namespace
 }  // namespace tutti::compiler
