@@ -17,6 +17,7 @@
 #include "compiler/widen/analysis/path_facts.h"
 #include "compiler/widen/analysis/span.h"
 #include "compiler/widen/emit/function_emitter.h"
+#include "compiler/widen/lanes/lane_rounds.h"
 #include "compiler/widen/memory/address_check.h"
 
 namespace tutti::compiler {
@@ -121,8 +122,13 @@ class LaneCall {
     for (BasicBlock* block : blocks) starts_[block] = make(block->getName());
     BasicBlock* done = make("");
     builder_.CreateBr(starts_[&function_.getEntryBlock()]);
+    for (BasicBlock* block : blocks) FindCounted(*block);
     for (BasicBlock* block : blocks) {
       builder_.SetInsertPoint(starts_[block]);
+      if (const auto counted = counted_.find(block); counted != counted_.end()) {
+        CopyCounted(*block, counted->second);
+        continue;
+      }
       if (const auto spans = SpansOfRound(*block); !spans.empty()) {
         CopyLoop(*block, spans);
         continue;
@@ -131,6 +137,9 @@ class LaneCall {
         if (llvm::isa<llvm::ReturnInst>(instruction)) {
           if (result_count() != 0) returned_ = Made(instruction.getOperand(0));
           builder_.CreateBr(done);
+        } else if (const auto counted = counted_.find(block->getSingleSuccessor());
+                   instruction.isTerminator() && counted != counted_.end()) {
+          AskForAllRounds(counted->second);
         } else {
           CopyInstruction(instruction);
         }
@@ -165,14 +174,9 @@ class LaneCall {
   // where all of the span is. Else it would be two branches for an unrolled round's every element.
   llvm::SmallVector<const Instruction*, 4> SpansOfRound(const BasicBlock& block) {
     llvm::SmallVector<const Instruction*, 4> first;
-    if (!llvm::is_contained(llvm::successors(&block), &block)) return first;
+    if (!CanHaveTwoCopies(block)) return first;
     llvm::SmallPtrSet<const Span*, 4> seen;
     for (const Instruction& instruction : block) {
-      for (const llvm::Use& use : instruction.uses()) {
-        const auto* user = llvm::cast<Instruction>(use.getUser());
-        const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
-        if (user->getParent() != &block && (phi == nullptr || phi->getIncomingBlock(use) != &block)) return {};
-      }
       const Span* span = spans_.Of(instruction);
       if (span == nullptr || !seen.insert(span).second || !IsKnownAtStart(*span->base, block)) continue;
       // The first access may need no check where others do, or be checked against another memory.
@@ -181,16 +185,6 @@ class LaneCall {
         first.push_back(&instruction);
     }
     return first;
-  }
-
-  static bool IsKnownAtStart(const Value& value, const BasicBlock& block, unsigned depth = 0) {
-    const auto* instruction = llvm::dyn_cast<Instruction>(&value);
-    if (instruction == nullptr || instruction->getParent() != &block || llvm::isa<llvm::PHINode>(instruction))
-      return true;
-    return depth < kMostDepth && !instruction->mayReadOrWriteMemory() &&
-           llvm::all_of(
-               instruction->operands(),
-               [&](const llvm::Use& operand) { return IsKnownAtStart(*operand.get(), block, depth + 1); });
   }
 
   // Two copies of a loop. The first asks at the start of a round whether all that `spans` reach may be accessed, and
@@ -209,6 +203,89 @@ class LaneCall {
     BasicBlock *unchecked = make(), *checked = make();
     builder_.CreateCondBr(holds, unchecked, checked, llvm::MDBuilder(start->getContext()).createLikelyBranchWeights());
     builder_.SetInsertPoint(unchecked);
+    CopyUnchecked(block, spans, early);
+    const auto& first = unchecked_[&block].made;
+    CopyChecked(block, checked, asked, [&](const llvm::PHINode& phi) { return first.lookup(&phi); });
+  }
+
+  // The same for a loop that has been asked for all its rounds: the second copy is entered in front of the first round.
+  struct Counted {
+    CountedLoop loop;
+    llvm::SmallVector<const Instruction*, 4> spans;
+    BasicBlock *unchecked = nullptr, *checked = nullptr;
+  };
+
+  // Spans of several accesses are asked for round by round: such rounds are few, and questions about all of them dear.
+  void FindCounted(const BasicBlock& block) {
+    const auto loop = FindCountedLoop(block);
+    if (!loop) return;
+    Counted counted{.loop = *loop};
+    for (const Instruction& instruction : block) {
+      const Span* span = spans_.Of(instruction);
+      if (span == nullptr) continue;
+      const Region region = RegionOfAccess(instruction);
+      if (AddressCheck(emitter_, region, instruction).is_off() || !CanBeCheckedAtOnce(*span, region)) continue;
+      if (span->accesses > 1 && IsKnownAtStart(*span->base, block)) return;
+      if (span->accesses == 1 && StepLog2(*span->base, block, span->align_log2)) counted.spans.push_back(&instruction);
+    }
+    if (counted.spans.empty()) return;
+    counted.unchecked = starts_[&block];
+    counted.checked = BasicBlock::Create(counted.unchecked->getContext(), "", counted.unchecked->getParent());
+    counted_[&block] = std::move(counted);
+  }
+
+  // In place of the branch to the loop.
+  void AskForAllRounds(const Counted& counted) {
+    const CountedLoop& loop = counted.loop;
+    Value *first = Made(loop.first), *end = Made(loop.end);
+    Value* distance = loop.counts_down ? builder_.CreateSub(first, end) : builder_.CreateSub(end, first);
+    Value* last = builder_.CreateLShr(distance, loop.step_log2);
+    last = builder_.CreateZExt(builder_.CreateSub(last, llvm::ConstantInt::get(last->getType(), 1)),
+                               builder_.getInt64Ty());
+    Value* holds = builder_.getTrue();
+    if (loop.step_log2 != 0) {
+      Value* rest = builder_.CreateAnd(distance, (uint64_t{1} << loop.step_log2) - 1);
+      holds = builder_.CreateICmpEQ(rest, llvm::ConstantInt::get(rest->getType(), 0));
+    }
+    for (const Instruction* access : counted.spans) {
+      const BasicBlock& block = *access->getParent();
+      const Span& span = *spans_.Of(*access);
+      const Region region = RegionOfAccess(*access);
+      Value* address =
+          builder_.CreateAdd(AtStart(*span.base, loop, block), builder_.getInt64(static_cast<uint64_t>(span.low)));
+      if (region.base != nullptr) address = builder_.CreateAdd(address, region.base);
+      AddressCheck check(emitter_, region, *access, span.align_log2);
+      Value* rounds = check.ElementsFrom(address, static_cast<uint64_t>(span.high - span.low),
+                                         *StepLog2(*span.base, block, span.align_log2));
+      holds = builder_.CreateAnd(holds, builder_.CreateICmpULT(last, rounds));
+    }
+    builder_.CreateCondBr(holds, counted.unchecked, counted.checked,
+                          llvm::MDBuilder(builder_.getContext()).createLikelyBranchWeights());
+  }
+
+  // i64: an address of which StepLog2 knows the step, in the first round.
+  Value* AtStart(const Value& value, const CountedLoop& loop, const BasicBlock& block) {
+    const auto* instruction = llvm::dyn_cast<Instruction>(&value);
+    if (instruction == nullptr || instruction->getParent() != &block) {
+      Value* made = Made(const_cast<Value*>(&value));
+      return made->getType()->isPointerTy() ? builder_.CreatePtrToInt(made, builder_.getInt64Ty()) : made;
+    }
+    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction))
+      return AtStart(*phi->getIncomingValueForBlock(loop.before), loop, block);
+    if (llvm::isa<llvm::IntToPtrInst>(instruction)) return AtStart(*instruction->getOperand(0), loop, block);
+    return builder_.CreateAdd(AtStart(*instruction->getOperand(0), loop, block),
+                              AtStart(*instruction->getOperand(1), loop, block));
+  }
+
+  void CopyCounted(BasicBlock& block, const Counted& counted) {
+    for (const llvm::PHINode& phi : block.phis()) CopyInstruction(phi);
+    CopyUnchecked(block, counted.spans, {});
+    CopyChecked(block, counted.checked, ends_[counted.loop.before],
+                [&](const llvm::PHINode& phi) { return Made(phi.getIncomingValueForBlock(counted.loop.before)); });
+  }
+
+  void CopyUnchecked(const BasicBlock& block, llvm::ArrayRef<const Instruction*> spans,
+                     const llvm::SmallPtrSet<const Instruction*, 8>& early) {
     for (const Instruction* access : spans) spans_.Of(*access)->holds = builder_.getTrue();
     for (const Instruction& instruction : block) {
       if (!llvm::isa<llvm::PHINode>(instruction) && !early.contains(&instruction)) CopyInstruction(instruction);
@@ -217,7 +294,11 @@ class LaneCall {
     first.end = builder_.GetInsertBlock();
     for (const Instruction& instruction : block)
       first.made[&instruction] = Made(const_cast<Instruction*>(&instruction));
+  }
 
+  // The second copy, entered from `asked`, where `entering` are the values of the loop's phis.
+  void CopyChecked(BasicBlock& block, BasicBlock* checked, BasicBlock* asked,
+                   llvm::function_ref<Value*(const llvm::PHINode&)> entering) {
     builder_.SetInsertPoint(checked);
     starts_[&block] = checked;
     for (const Instruction& instruction : block) {
@@ -226,6 +307,7 @@ class LaneCall {
     llvm::SmallVector<std::pair<const llvm::PHINode*, llvm::PHINode*>, 8> phis;
     for (const llvm::PHINode& phi : block.phis()) {
       phis.emplace_back(&phi, builder_.CreatePHI(phi.getType(), 2));
+      phis.back().second->addIncoming(entering(phi), asked);
       made_[&phi] = phis.back().second;
     }
     for (const Instruction& instruction : block) {
@@ -233,7 +315,6 @@ class LaneCall {
     }
     ends_[&block] = builder_.GetInsertBlock();
     for (const auto& [phi, copy] : phis) {
-      copy->addIncoming(first.made.lookup(phi), asked);
       copy->addIncoming(Made(phi->getIncomingValueForBlock(&block)), ends_[&block]);
     }
   }
@@ -263,9 +344,13 @@ class LaneCall {
     return region;
   }
 
-  // Of several accesses; what is written cannot be checked against memory that is only read.
+  // What is written cannot be checked against memory that is only read.
+  static bool CanBeCheckedAtOnce(const Span& span, const Region& region) {
+    return !(span.writes && region.likely == guest_runtime::kConstants);
+  }
+  // Of several accesses.
   static bool IsCheckedBySpan(const Span& span, const Region& region) {
-    return span.accesses > 1 && !(span.writes && region.likely == guest_runtime::kConstants);
+    return span.accesses > 1 && CanBeCheckedAtOnce(span, region);
   }
 
   Value* Made(Value* value) const {
@@ -374,9 +459,11 @@ class LaneCall {
   Value* Holds(AddressCheck& check, const Instruction& instruction, const Region& region, Value* address,
                uint64_t bytes) {
     Span* span = spans_.Of(instruction);
+    // In all rounds of a loop: of single accesses, too.
+    if (span != nullptr && span->holds == builder_.getTrue() && CanBeCheckedAtOnce(*span, region)) return span->holds;
     if (span == nullptr || !IsCheckedBySpan(*span, region)) {
-      Value* holds = HoldsByIndex(check, instruction, region, bytes);
-      return holds != nullptr ? holds : check.Covers(address, bytes, AccessAlignLog2(instruction));
+      if (Value* holds = HoldsByIndex(check, instruction, region, bytes)) return holds;
+      return check.Covers(address, bytes, AccessAlignLog2(instruction));
     }
     if (span->holds == nullptr) span->holds = SpanHolds(instruction, region);
     return span->holds;
@@ -393,6 +480,7 @@ class LaneCall {
   llvm::DenseMap<const Value*, Value*> made_;
   llvm::DenseMap<const BasicBlock*, BasicBlock*> starts_, ends_;
   std::map<const BasicBlock*, Unchecked> unchecked_;
+  std::map<const BasicBlock*, Counted> counted_;
   llvm::SmallVector<std::pair<const llvm::PHINode*, llvm::PHINode*>, 8> phis_;
 };
 

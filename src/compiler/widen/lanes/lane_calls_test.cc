@@ -196,6 +196,80 @@ done:
   EXPECT_EQ(fault->address, address(0) + 4 * kAll);
 }
 
+// Row t as above, of a number of rounds that is known before them: the sum of p2[p1[i]] for every `step`th i.
+std::string CountedRows(int step) {
+  const std::string words = std::to_string(step), bytes = std::to_string(4 * step);
+  return KernelText(kRange + R"(  %some = icmp ult i32 %start, %end
+  br i1 %some, label %before, label %done
+before:
+  %length = sub i32 %end, %start
+  %sw = zext i32 %start to i64
+  %s4 = shl i64 %sw, 2
+  %ca0 = add i64 %p1, %s4
+  br label %row
+row:
+  %left = phi i32 [ %length, %before ], [ %less, %row ]
+  %moved = phi i64 [ 0, %before ], [ %further, %row ]
+  %sum = phi i32 [ 0, %before ], [ %more, %row ]
+  %ca = add i64 %ca0, %moved
+  %cp = inttoptr i64 %ca to ptr addrspace(1)
+  %column = load i32, ptr addrspace(1) %cp, !tutti.loc !{i32 77, i32 0, i32 0}
+  %cw = zext i32 %column to i64
+  %c4 = shl i64 %cw, 2
+  %xa = add i64 %p2, %c4
+  %xp = inttoptr i64 %xa to ptr addrspace(1)
+  %x = load i32, ptr addrspace(1) %xp, !tutti.loc !{i32 88, i32 0, i32 0}
+  %more = add i32 %sum, %x
+  %further = add i64 %moved, )" +
+                    bytes + R"(
+  %less = add i32 %left, -)" +
+                    words + R"(
+  %over = icmp eq i32 %less, 0
+  br i1 %over, label %done, label %row
+done:
+  %all = phi i32 [ 0, %0 ], [ %more, %row ]
+  %nw = zext i32 %n to i64
+  %yi = add i64 %nw, %t
+  %y4 = shl i64 %yi, 2
+  %ya = add i64 %p2, %y4
+  %yp = inttoptr i64 %ya to ptr addrspace(1)
+  store i32 %all, ptr addrspace(1) %yp
+  ret void
+)");
+}
+
+TEST_F(LaneCalls, AllRoundsAreCheckedInFrontOfTheFirst) {
+  const TestTarget target{.block = {kRows, 1, 1}, .lane_after_lane = true};
+  const std::string text = Text(CountedRows(1), target);
+  size_t checks = 0;
+  for (size_t at = 0; (at = text.find("call void @tutti_check(", at)) != std::string::npos; ++at) ++checks;
+  EXPECT_EQ(checks, 3u) << "of x, and in a second copy of the loop of the column and x";
+  EXPECT_FALSE(Run(CountedRows(1), target));
+  for (uint32_t t = 0; t < kRows; ++t) EXPECT_EQ(Result(t), Sum(t)) << t;
+  for (uint32_t t = 0; t < kRows; ++t) word(t + 1) = word(t) + 2 * (t % 7);
+  EXPECT_FALSE(Run(CountedRows(2), target));
+  for (uint32_t t = 0; t < kRows; ++t) {
+    uint32_t sum = 0;
+    for (uint32_t i = word(t); i < word(t + 1); i += 2) sum += word(kStarts + kColumns + word(kStarts + i));
+    EXPECT_EQ(Result(t), sum) << t;
+  }
+}
+
+// Of a row that leaves the window, and of one that never ends, since its length is no number of rounds.
+TEST_F(LaneCalls, ARoundThatLeavesTheWindowFaultsByItself) {
+  const TestTarget target{.block = {kRows, 1, 1}, .lane_after_lane = true};
+  for (uint32_t i = 0; i < kColumns + kWords + kRows; ++i) word(kStarts + i) = 3;
+  for (const uint32_t length : {kAll, 1u}) {
+    constexpr uint32_t kRow = 5;
+    for (uint32_t t = 0; t <= kRows; ++t) word(t) = t <= kRow ? 0 : length;
+    const auto fault = Run(CountedRows(2), target);
+    ASSERT_TRUE(fault) << length;
+    EXPECT_EQ(fault->thread, kRow);
+    EXPECT_EQ(fault->ptx_line, 77u);
+    EXPECT_EQ(fault->address, address(0) + 4 * kAll);
+  }
+}
+
 // Row t as above: p0[100 + t] is the sum of p2[c] and p2[c + 1] for the words c of p1, two of which a round reads.
 TEST_F(LaneCalls, WhatIsKnownLateInARoundIsCheckedThere) {
   std::string ir = kRange + R"(  %ya = add i64 %sa, 400

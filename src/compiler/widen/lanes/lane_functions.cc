@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include "compiler/widen/lanes/lane_regions.h"
 
@@ -146,6 +147,13 @@ class Outliner {
   llvm::SmallVector<Instruction*, 8> returned_;
 };
 
+// What others want of a loop they get by phis, at which the loop's two copies meet (lane_calls.cc).
+void EndLoopsInPhis(llvm::Function& function) {
+  const llvm::DominatorTree dominators(function);
+  const llvm::LoopInfo loops(dominators);
+  for (llvm::Loop* loop : loops) llvm::formLCSSARecursively(*loop, dominators, &loops, /*SE=*/nullptr);
+}
+
 }  // namespace
 
 bool IsLaneFunction(const llvm::Function& function) { return function.hasFnAttribute(kMark); }
@@ -160,6 +168,7 @@ std::vector<llvm::Function*> OutlineLaneRegions(llvm::Function& scalar, const Mo
   std::vector<llvm::Function*> made;
   for (LaneRegion& region : FindLaneRegions(scalar, loops, dominators, shapes, state.options))
     made.push_back(&Outliner(std::move(region)).Outline());
+  for (llvm::Function* function : made) EndLoopsInPhis(*function);
   return made;
 }
 
