@@ -3,7 +3,7 @@
 //
 // Functions by family, all on vectors of 32 by value; a set of lanes is an i32 with bit l for lane l:
 //   tutti_v_<name>            every row of functions.def
-//   tutti_gather_<T>, tutti_scatter_<T>, T = i8 i16 i32 i64     lane_memory.cc
+//   tutti_{gather,scatter}_<T>, ..._at_<T>, T = i8 i16 i32 i64 lane_memory.cc
 //   tutti_rare_{load,store}_<T>, tutti_rare_{load,store}_run_<T>  rare_access.cc
 //   tutti_rare_store_part_<T>, T = i32 i64                     rare_access.cc
 //   tutti_mma_<shape>_<types>                                  matrix.cc

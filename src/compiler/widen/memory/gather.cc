@@ -25,6 +25,11 @@ bool FitsWord(FunctionEmitter& emitter, llvm::Type* element) {
   return emitter.module().options.avx512 && BitsOf(element) < 32;
 }
 
+// The guest runtime makes the access, lane by lane.
+bool IsOfRuntime(FunctionEmitter& emitter, llvm::Type* element, bool writes) {
+  return !HasInstruction(emitter, element) && (writes || !FitsWord(emitter, element));
+}
+
 Value* Pointers(llvm::IRBuilder<>& builder, Value* addresses) {
   return builder.CreateIntToPtr(addresses, llvm::FixedVectorType::get(builder.getPtrTy(), kLanes));
 }
@@ -46,6 +51,27 @@ Value* GatherFrom(FunctionEmitter& emitter, llvm::Type* element, Value* pointers
   llvm::Type* wide = Values::Wide(element);
   return emitter.builder().CreateMaskedGather(wide, pointers, llvm::Align(1), emitter.mask(),
                                               llvm::Constant::getNullValue(wide));
+}
+
+// Of elements whose index counts them.
+Value* GatherByRuntime(FunctionEmitter& emitter, llvm::Type* element, const IndexedAddress& address) {
+  llvm::IRBuilder<>& builder = emitter.builder();
+  llvm::Type* integer = builder.getIntNTy(BitsOf(element));
+  const std::string name = "tutti_gather_at_i" + std::to_string(BitsOf(element));
+  const auto function = emitter.module().Runtime(
+      name, Values::Wide(integer), {address.base->getType(), address.index->getType(), builder.getInt32Ty()});
+  Value* values = builder.CreateCall(function, {address.base, address.index, emitter.mask_bits()});
+  return builder.CreateBitCast(values, Values::Wide(element));
+}
+
+void ScatterByRuntime(FunctionEmitter& emitter, Value* values, const IndexedAddress& address) {
+  llvm::IRBuilder<>& builder = emitter.builder();
+  const unsigned bits = BitsOf(values->getType()->getScalarType());
+  llvm::Type* wide = Values::Wide(builder.getIntNTy(bits));
+  const auto function =
+      emitter.module().Runtime("tutti_scatter_at_i" + std::to_string(bits), builder.getVoidTy(),
+                               {address.base->getType(), address.index->getType(), wide, builder.getInt32Ty()});
+  builder.CreateCall(function, {address.base, address.index, builder.CreateBitCast(values, wide), emitter.mask_bits()});
 }
 
 // `at`: where the elements are in the words around them, in bytes, with any bits above the lowest two.
@@ -79,19 +105,22 @@ Value* GatherFromWords(FunctionEmitter& emitter, llvm::Type* element, const Inde
 }  // namespace
 
 bool CanIndex(FunctionEmitter& emitter, llvm::Type* element, const IndexedAddress& address, bool writes) {
+  if (IsOfRuntime(emitter, element, writes)) return BitsOf(element) == 8u << address.scale_log2;
   return address.scale_log2 <= 3 && (HasInstruction(emitter, element) || (!writes && FitsWord(emitter, element)));
 }
 
 Value* EmitGather(FunctionEmitter& emitter, llvm::Type* element, const IndexedAddress& address, uint64_t offset) {
   const IndexedAddress moved = Moved(emitter.builder(), address, offset);
+  if (IsOfRuntime(emitter, element, false)) return GatherByRuntime(emitter, element, moved);
   if (FitsWord(emitter, element)) return GatherFromWords(emitter, element, moved);
   return GatherFrom(emitter, element, IndexedPointers(emitter.builder(), moved));
 }
 
 void EmitScatter(FunctionEmitter& emitter, Value* values, const IndexedAddress& address, uint64_t offset) {
   llvm::IRBuilder<>& builder = emitter.builder();
-  builder.CreateMaskedScatter(values, IndexedPointers(builder, Moved(builder, address, offset)), llvm::Align(1),
-                              emitter.mask());
+  const IndexedAddress moved = Moved(builder, address, offset);
+  if (IsOfRuntime(emitter, values->getType()->getScalarType(), true)) return ScatterByRuntime(emitter, values, moved);
+  builder.CreateMaskedScatter(values, IndexedPointers(builder, moved), llvm::Align(1), emitter.mask());
 }
 
 Value* EmitGather(FunctionEmitter& emitter, llvm::Type* element, Value* addresses, bool aligned) {

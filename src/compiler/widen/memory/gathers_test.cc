@@ -202,7 +202,7 @@ TEST(Gathers, BytesAndHalvesAreGatheredAsWords) {
     const std::string text = Text(ir, "x86-64-v4");
     EXPECT_THAT(text, HasSubstr("@llvm.masked.gather.v32i32"));
     EXPECT_THAT(text, Not(HasSubstr("@tutti_gather_i")));
-    EXPECT_THAT(Text(ir, "x86-64-v3"), HasSubstr("@tutti_gather_i"));
+    EXPECT_THAT(Text(ir, "x86-64-v3"), HasSubstr("@tutti_gather_at_i"));
     for (const char* cpu : kTargets) {
       if (!CanRun(cpu)) continue;
       for (size_t first = 2000; first < 2004; first += static_cast<size_t>(bits) / 8) {
@@ -217,6 +217,100 @@ TEST(Gathers, BytesAndHalvesAreGatheredAsWords) {
           EXPECT_EQ(to[t], Expected(from + index[t] * (bits / 8), bits))
               << cpu << " " << bits << " " << first << " " << t;
       }
+    }
+  }
+}
+
+// p1[i] = the element of `bits` at p0[i], i = p2[t], for t < n; the index is extended by `extend`.
+std::string CopyByIndex(int bits, const std::string& extend) {
+  const std::string type = "i" + std::to_string(bits), bytes = std::to_string(bits / 8);
+  const auto at = [&](const std::string& name, const std::string& base) {
+    return "  %" + name + "b = mul i64 %w, " + bytes + "\n  %" + name + "a = add i64 " + base + ", %" + name +
+           "b\n  %" + name + " = inttoptr i64 %" + name + "a to ptr addrspace(1)\n";
+  };
+  return KernelText(At("index", "%p2", "%tx", 4) + "  %inside = icmp ult i32 %tx, %n\n" +
+                    "  br i1 %inside, label %copy, label %done\ncopy:\n" +
+                    "  %i = load i32, ptr addrspace(1) %index, align 4\n  %w = " + extend + " i32 %i to i64\n" +
+                    at("from", "%p0") + at("to", "%p1") + "  %v = load " + type + ", ptr addrspace(1) %from, align " +
+                    bytes + "\n  store " + type + " %v, ptr addrspace(1) %to, align " + bytes +
+                    "\n  br label %done\ndone:\n  ret void\n");
+}
+
+TEST(Gathers, IndicesOf32BitsAreUsedAsTheyAreWithoutAVectorOfAddresses) {
+  for (const int bits : {8, 16, 32, 64}) {
+    const size_t bytes = static_cast<size_t>(bits) / 8;
+    for (const char* extend : {"sext", "zext"}) {
+      const std::string ir = CopyByIndex(bits, extend);
+      EXPECT_THAT(Text(ir, "x86-64-v3"), HasSubstr("@tutti_gather_at_i" + std::to_string(bits)));
+      EXPECT_THAT(Text(ir, "x86-64-v3"), HasSubstr("@tutti_scatter_at_i" + std::to_string(bits)));
+      for (const char* cpu : kTargets) {
+        if (!CanRun(cpu)) continue;
+        for (const uint32_t count : {32u, 21u, 1u, 0u}) {
+          std::vector<uint8_t> from(4096), to(4096, 0xee), expected = to;
+          for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 41 + i / 256);
+          // Negative ones are before the middle where the index is signed, and behind it where it is not.
+          const bool is_signed = std::string(extend) == "sext";
+          const size_t base = is_signed ? 2048 : 0;
+          std::vector<int32_t> index(32);
+          for (int t = 0; t < 32; ++t) index[static_cast<size_t>(t)] = is_signed && t % 2 == 0 ? -t * 7 : t * 7;
+          for (size_t t = 0; t < count; ++t) {
+            const size_t at = base + static_cast<size_t>(index[t]) * bytes;
+            std::copy_n(from.begin() + static_cast<ptrdiff_t>(at), bytes,
+                        expected.begin() + static_cast<ptrdiff_t>(at));
+          }
+          EXPECT_FALSE(RunOn(ir, cpu,
+                             GridLaunch{.block = {32, 1, 1}}
+                                 .Param(from.data() + base)
+                                 .Param(to.data() + base)
+                                 .Param(index.data())
+                                 .Param(count))
+                           .fault);
+          EXPECT_EQ(to, expected) << cpu << ' ' << bits << ' ' << extend << ' ' << count;
+        }
+      }
+    }
+  }
+}
+
+TEST(Gathers, AnIndexBehindTheEndFaultsWithItsLaneWhateverTheOthersAre) {
+  for (const char* cpu : kTargets) {
+    if (!CanRun(cpu)) continue;
+    for (const uint32_t bad : {1024u, 0x3fffffffu, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
+      for (const char* extend : {"sext", "zext"}) {
+        std::vector<uint32_t> memory(1024 + 32);
+        uint32_t* index = memory.data() + 1000;
+        for (uint32_t t = 0; t < 24; ++t) index[t] = t;
+        GridLaunch launch{.block = {32, 1, 1}};
+        launch.window_base = reinterpret_cast<uint64_t>(memory.data());
+        launch.window_bytes = 4 * 1024;
+        index[17] = bad;
+        launch.Param(memory.data()).Param(memory.data()).Param(index).Param(24u);
+        const GridResult result = RunOn(CopyByIndex(32, extend), cpu, launch);
+        ASSERT_TRUE(result.fault) << cpu << ' ' << bad << ' ' << extend;
+        EXPECT_EQ(result.fault->thread, 17u) << cpu << ' ' << bad << ' ' << extend;
+      }
+    }
+  }
+}
+
+TEST(Gathers, OfLanesThatStoreToOnePlaceTheLastWins) {
+  for (const char* cpu : kTargets) {
+    if (!CanRun(cpu)) continue;
+    for (const uint32_t count : {32u, 30u}) {
+      // p1[i] = t, i = p2[t]: by an address that is no table's element for the value.
+      const std::string ir = KernelText(At("index", "%p2", "%tx", 4) +
+                                        "  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %copy, label %done\n"
+                                        "copy:\n  %i = load i32, ptr addrspace(1) %index, align 4\n" +
+                                        At("to", "%p1", "%i", 4) +
+                                        "  store i32 %tx, ptr addrspace(1) %to, align 4\n  br label %done\ndone:\n  "
+                                        "ret void\n");
+      std::vector<uint32_t> index(32), to(8, 99);
+      for (uint32_t t = 0; t < 32; ++t) index[t] = t * 5 % 8;
+      RunOn(ir, cpu,
+            GridLaunch{.block = {32, 1, 1}}.Param(uint64_t{0}).Param(to.data()).Param(index.data()).Param(count));
+      std::vector<uint32_t> expected(8, 99);
+      for (uint32_t t = 0; t < count; ++t) expected[index[t]] = t;
+      EXPECT_EQ(to, expected) << cpu << ' ' << count;
     }
   }
 }
