@@ -36,20 +36,37 @@ TUTTI_INLINE void CheckEach(WarpState* warp, U64 addresses, uint32_t mask, uint3
   tutti_support_check_each(warp, at, mask, what, place);
 }
 
-// Eight lanes at a time: all of them are a vector, others are stored one by one.
+template <uint32_t lanes, typename T>
+TUTTI_INLINE void StoreNext(char*& to, const T*& values) {
+  __builtin_memcpy(to, values, lanes * sizeof(T));
+  to += lanes * sizeof(T);
+  values += lanes;
+}
+
+// Eight lanes at a time: all of them are a vector, some side by side a vector or less of 4, of 2 and of 1, and others
+// are stored one by one. Each lane stores once, for other threads may write there as soon as they see that it did; and
+// few stores it should be, for each that misses the cache has a place in the processor's queue.
 template <typename T, typename V>
 TUTTI_INLINE void StorePart(uint64_t address, uint32_t mask, V data) {
   constexpr uint32_t kEach = 8;
-  T values[TUTTI_LANES];
-  __builtin_memcpy(values, &data, sizeof values);
+  T all[TUTTI_LANES];
+  __builtin_memcpy(all, &data, sizeof all);
   for (uint32_t first = 0; first < TUTTI_LANES; first += kEach) {
-    auto* to = reinterpret_cast<char*>(address) + first * sizeof(T);
     const uint32_t lanes = mask >> first & 0xff;
-    if (lanes == 0xff) {
-      __builtin_memcpy(to, values + first, kEach * sizeof(T));
+    if (lanes == 0) continue;
+    const auto begin = first + static_cast<uint32_t>(__builtin_ctz(lanes));
+    const auto count = static_cast<uint32_t>(__builtin_popcount(lanes));
+    auto* to = reinterpret_cast<char*>(address) + begin * sizeof(T);
+    const T* values = all + begin;
+    if (count == kEach) {
+      StoreNext<kEach>(to, values);
+    } else if (lanes >> (begin - first) == (1u << count) - 1) {
+      if ((count & 4) != 0) StoreNext<4>(to, values);
+      if ((count & 2) != 0) StoreNext<2>(to, values);
+      if ((count & 1) != 0) StoreNext<1>(to, values);
     } else {
       ForEachLane(lanes, [&](uint32_t lane) __attribute__((always_inline)) {
-        __builtin_memcpy(to + lane * sizeof(T), &values[first + lane], sizeof(T));
+        __builtin_memcpy(reinterpret_cast<char*>(address) + (first + lane) * sizeof(T), &all[first + lane], sizeof(T));
       });
     }
   }

@@ -224,6 +224,37 @@ TEST(Memory, APartOfAWarpStoresItsOwnAndNothingElse) {
   }
 }
 
+// p1[t] = p0[t] of `type` for those t whose word p2[t] is not 0.
+TEST(Memory, LanesStoreTheirOwnWhicheverTheyAre) {
+  for (const auto& [type, bytes] : {std::pair("i32", 4u), {"double", 8u}}) {
+    const int shift = std::countr_zero(bytes);
+    const std::string ir = KernelText(
+        Address("is", "%p2", "%tx", 2) + "  %some = load i32, ptr addrspace(1) %is\n  %goes = icmp ne i32 %some, 0\n" +
+        Address("from", "%p0", "%tx", shift) + "  %v = load " + type + ", ptr addrspace(1) %from\n" +
+        "  br i1 %goes, label %copy, label %done\ncopy:\n" + Address("to", "%p1", "%tx", shift) + "  store " + type +
+        " %v, ptr addrspace(1) %to\n  br label %done\ndone:\n  ret void\n");
+    for (const char* cpu : {"x86-64-v3", "x86-64-v4"}) {
+      if (HostTarget::Detect().level < HostTarget::Named(cpu).level) continue;
+      auto kernel = BuildWarps(ir, {.target = HostTarget::Named(cpu), .block = {32, 1, 1}});
+      ASSERT_TRUE(kernel) << kernel.error().text;
+      // Every set of eight lanes, at each place among the 32.
+      for (uint32_t lanes = 0; lanes < 256; ++lanes) {
+        const uint32_t mask = lanes | lanes << 9 | ~lanes << 16 | lanes << 27;
+        std::vector<uint8_t> from(32 * bytes), to(from.size(), 0xee), expected = to;
+        std::iota(from.begin(), from.end(), uint8_t{0});
+        std::vector<uint32_t> some(32);
+        for (size_t t = 0; t < 32; ++t) {
+          some[t] = mask >> t & 1;
+          if (some[t] != 0) std::copy_n(from.begin() + t * bytes, bytes, expected.begin() + t * bytes);
+        }
+        GridLaunch launch{.block = {32, 1, 1}};
+        RunGrid(kernel->descriptor(), launch.Param(from.data()).Param(to.data()).Param(some.data()).Param(0u));
+        ASSERT_EQ(to, expected) << type << ' ' << mask << ' ' << cpu;
+      }
+    }
+  }
+}
+
 // p1[3 at] = p0[3 at] with the components in reverse, where `at` is t or an index from memory, for t < n.
 std::string ReverseApart(const std::string& element, unsigned bits, unsigned components, bool varying, bool guarded) {
   const std::string type = "<" + std::to_string(components) + " x " + element + ">";
