@@ -73,7 +73,14 @@ bool IsSource(const llvm::Instruction& instruction) {
 
 }  // namespace
 
-BlockValues::BlockValues(llvm::Function& warp, uint32_t param_bytes) : warp_(warp), param_bytes_(param_bytes) {
+BlockValues::BlockValues(llvm::Function& warp, uint32_t param_bytes, llvm::ArrayRef<llvm::CallInst*> turns)
+    : warp_(warp), param_bytes_(param_bytes) {
+  llvm::SmallVector<const llvm::BasicBlock*, 16> before;
+  for (const llvm::CallInst* turn : turns) before.push_back(turn->getParent());
+  while (!before.empty()) {
+    const llvm::BasicBlock* block = before.pop_back_val();
+    if (to_turns_.insert(block).second) before.append(llvm::pred_begin(block), llvm::pred_end(block));
+  }
   const llvm::DominatorTree dominators(warp);
   const llvm::PostDominatorTree postdominators(warp);
   llvm::LoopInfo loops(dominators);
@@ -114,7 +121,7 @@ void BlockValues::Follow() {
 
 // Warps leave `at` in different directions, and are together again where it says in meets_.
 void BlockValues::Part(const llvm::BasicBlock& at) {
-  if (!parted_.insert(&at).second) return;
+  if (!parted_.insert(&at).second || Leave(at)) return;
   const llvm::BasicBlock* meeting = meets_.lookup(&at);
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> region;
   llvm::SmallVector<const llvm::BasicBlock*, 16> blocks(llvm::successors(&at));
@@ -140,6 +147,32 @@ void BlockValues::Part(const llvm::BasicBlock& at) {
       }
     }
   }
+}
+
+// Some leave `at` for where they come to no turn; those that do come to one go the same way. False: it is not so. What
+// a loop leaves behind for those that leave it they use at once: it is in no frame.
+bool BlockValues::Leave(const llvm::BasicBlock& at) {
+  const llvm::BasicBlock* way = nullptr;
+  llvm::SmallPtrSet<const llvm::BasicBlock*, 16> left;
+  llvm::SmallVector<const llvm::BasicBlock*, 16> blocks;
+  for (const llvm::BasicBlock* next : llvm::successors(&at)) {
+    if (!to_turns_.contains(next)) {
+      blocks.push_back(next);
+    } else if (way != nullptr && way != next) {
+      return false;
+    } else {
+      way = next;
+    }
+  }
+  if (way == nullptr) return false;
+  while (!blocks.empty()) {
+    const llvm::BasicBlock* block = blocks.pop_back_val();
+    if (!left.insert(block).second) continue;
+    blocks.append(llvm::succ_begin(block), llvm::succ_end(block));
+    for (const llvm::PHINode& phi : block->phis()) Differs(&phi);
+  }
+  apart_.insert(left.begin(), left.end());
+  return true;
 }
 
 bool BlockValues::AllMeetAt(llvm::ArrayRef<llvm::CallInst*> barriers) const {

@@ -17,8 +17,9 @@ namespace tutti::compiler {
 
 class BlockValues {
  public:
-  // Of `warp`, whose first argument is its WarpState. `param_bytes`: of the kernel's parameters.
-  BlockValues(llvm::Function& warp, uint32_t param_bytes);
+  // Of `warp`, whose first argument is its WarpState. `param_bytes`: of the kernel's parameters. With `turns` a warp
+  // that has gone where it comes to none of these has left the others: what is said is of those that have not.
+  BlockValues(llvm::Function& warp, uint32_t param_bytes, llvm::ArrayRef<llvm::CallInst*> turns = {});
 
   // Whenever a warp waits at one of these, all others that wait at all wait there too.
   bool AllMeetAt(llvm::ArrayRef<llvm::CallInst*> barriers) const;
@@ -37,6 +38,7 @@ class BlockValues {
   void Differs(const llvm::Value* value);
   void Follow();
   void Part(const llvm::BasicBlock& at);
+  bool Leave(const llvm::BasicBlock& at);
   bool IsOfBlockLoad(const llvm::LoadInst& load) const;
 
   const llvm::Function& warp_;
@@ -46,6 +48,7 @@ class BlockValues {
   llvm::DenseMap<const llvm::BasicBlock*, llvm::SmallVector<llvm::SmallPtrSet<const llvm::BasicBlock*, 8>, 2>> loops_;
   llvm::DenseSet<const llvm::Value*> differs_;
   llvm::SmallVector<const llvm::Value*, 64> pending_;
+  llvm::SmallPtrSet<const llvm::BasicBlock*, 32> to_turns_;  // blocks from which a warp may come to one
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> parted_;  // blocks that end with a branch that parts the warps
   llvm::SmallPtrSet<const llvm::BasicBlock*, 32> apart_;  // blocks that not all warps may reach
   llvm::DenseMap<const llvm::Value*, bool> of_block_;

@@ -68,6 +68,49 @@ class BlockValuesTest : public testing::Test {
   std::unique_ptr<llvm::Module> module_;
 };
 
+TEST_F(BlockValuesTest, WarpsThatComeToNoTurnAnyMoreHaveLeftTheOthers) {
+  // A guard, a loop that all count alike, and one that each leaves as it likes.
+  Of(R"(
+    br i1 %first, label %done, label %loop
+  loop:
+    %k = phi i32 [ 0, %entry ], [ %next, %more ]
+    %own = phi i32 [ %lane, %entry ], [ %sum, %more ]
+    call void @wait()
+    %sum = add i32 %own, %k
+    %ends = icmp eq i32 %sum, 7
+    br i1 %ends, label %done, label %more
+  more:
+    %next = add i32 %k, 1
+    %again = icmp ult i32 %next, %n
+    br i1 %again, label %loop, label %done
+  done:
+    %reached = phi i32 [ 0, %entry ], [ %k, %loop ], [ %next, %more ]
+    ret void)");
+  llvm::Function& warp = *module_->getFunction("f");
+  EXPECT_FALSE(BlockValues(warp, kParamBytes).AllMeetAt(Barriers()));
+  const auto turns = Barriers();
+  const BlockValues values(warp, kParamBytes, turns);
+  EXPECT_TRUE(values.AllMeetAt(turns));
+  EXPECT_TRUE(values.IsShared(Named("again")));
+  EXPECT_FALSE(values.IsShared(Named("own")));
+  EXPECT_FALSE(values.IsShared(Named("reached")));
+}
+
+TEST_F(BlockValuesTest, WarpsThatComeToDifferentTurnsAreApart) {
+  Of(R"(
+    br i1 %first, label %one, label %other
+  one:
+    call void @wait()
+    br label %done
+  other:
+    call void @wait()
+    br label %done
+  done:
+    ret void)");
+  const auto turns = Barriers();
+  EXPECT_FALSE(BlockValues(*module_->getFunction("f"), kParamBytes, turns).AllMeetAt(turns));
+}
+
 TEST_F(BlockValuesTest, ParametersAreKnownWhenTheBlockBegins) {
   BlockValues values = Of("ret void");
   for (const char* name : {"block", "params", "n", "last", "twice"}) EXPECT_TRUE(values.IsOfBlock(Named(name))) << name;

@@ -43,6 +43,9 @@ class FusedRounds {
   FusedRounds(llvm::Function& run, const Step& step, std::vector<Part> parts)
       : run_(run), step_(step), parts_(std::move(parts)), builder_(&run.getEntryBlock()) {
     memory_ = MakeStepMemory(builder_, run, step, builder_.getInt64(step.warps));
+    if (!step.some_end_early) return;
+    ended_ = builder_.CreateAlloca(llvm::ArrayType::get(builder_.getInt8Ty(), step.warps));
+    builder_.CreateMemSet(ended_, builder_.getInt8(0), step.warps, llvm::Align(1));
   }
 
   void Emit() {
@@ -72,16 +75,34 @@ class FusedRounds {
 
   bool IsDownwards(uint32_t state) const { return state > step_.upwards; }
 
-  llvm::Value* Advance(uint32_t state, llvm::Value* number) {
-    calls_.push_back(CallStep(builder_, step_, memory_, number, builder_.getInt32(state)));
-    return calls_.back();
+  // The state that the warp reaches, or, if it ends or has ended, `before`: which the warps before it have reached.
+  llvm::Value* Advance(uint32_t state, llvm::Value* number, llvm::Value* before) {
+    const auto call = [&] {
+      calls_.push_back(CallStep(builder_, step_, memory_, number, builder_.getInt32(state)));
+      return calls_.back();
+    };
+    if (ended_ == nullptr) return call();
+    auto *advance = NewBlock("advance"), *next = NewBlock("next"), *from = builder_.GetInsertBlock();
+    llvm::Value* has_ended = builder_.CreateInBoundsGEP(builder_.getInt8Ty(), ended_, number);
+    builder_.CreateCondBr(builder_.CreateIsNull(builder_.CreateLoad(builder_.getInt8Ty(), has_ended)), advance, next);
+    builder_.SetInsertPoint(advance);
+    llvm::Value* reached = call();
+    llvm::Value* ends = builder_.CreateICmpEQ(reached, builder_.getInt32(Step::kEnded));
+    builder_.CreateStore(builder_.CreateZExt(ends, builder_.getInt8Ty()), has_ended);
+    reached = builder_.CreateSelect(ends, before, reached);
+    builder_.CreateBr(next);
+    builder_.SetInsertPoint(next);
+    auto* now = builder_.CreatePHI(builder_.getInt32Ty(), 2);
+    now->addIncoming(before, from);
+    now->addIncoming(reached, advance);
+    return now;
   }
 
-  // The state that the last warp has reached, as all others have.
+  // The state that the warps have reached; kEnded if all have.
   llvm::Value* EmitEach(uint32_t state) {
-    llvm::Value* reached = nullptr;
+    llvm::Value* reached = builder_.getInt32(Step::kEnded);
     for (uint64_t i = 0; i < step_.warps; ++i)
-      reached = Advance(state, builder_.getInt64(IsDownwards(state) ? step_.warps - 1 - i : i));
+      reached = Advance(state, builder_.getInt64(IsDownwards(state) ? step_.warps - 1 - i : i), reached);
     return reached;
   }
 
@@ -93,11 +114,14 @@ class FusedRounds {
     builder_.CreateBr(loop);
     builder_.SetInsertPoint(loop);
     auto* number = builder_.CreatePHI(builder_.getInt64Ty(), 2);
+    auto* before = builder_.CreatePHI(builder_.getInt32Ty(), 2);
     number->addIncoming(first, begins_[state]);
-    llvm::Value* reached = Advance(state, number);
+    before->addIncoming(builder_.getInt32(Step::kEnded), begins_[state]);
+    llvm::Value* reached = Advance(state, number, before);
     llvm::Value* next = downwards ? builder_.CreateSub(number, builder_.getInt64(1))
                                   : builder_.CreateNUWAdd(number, builder_.getInt64(1));
-    number->addIncoming(next, loop);
+    number->addIncoming(next, builder_.GetInsertBlock());
+    before->addIncoming(reached, builder_.GetInsertBlock());
     builder_.CreateCondBr(builder_.CreateICmpEQ(number, last), end, loop);
     builder_.SetInsertPoint(end);
     return reached;
@@ -122,6 +146,7 @@ class FusedRounds {
   const std::vector<Part> parts_;  // by state
   llvm::IRBuilder<> builder_;
   StepMemory memory_{};
+  llvm::Value* ended_ = nullptr;  // an i8 for each warp; null: all end together
   llvm::SmallVector<llvm::BasicBlock*, 8> begins_;  // by state
   llvm::BasicBlock* done_ = nullptr;
   llvm::SmallVector<llvm::CallInst*, 32> calls_;

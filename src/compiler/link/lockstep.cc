@@ -4,12 +4,14 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "compiler/link/block_values.h"
+#include "compiler/link/column_walks.h"
 #include "compiler/link/descriptor_fields.h"
 #include "compiler/link/frame_cut.h"
 #include "compiler/link/rounds.h"
@@ -24,6 +26,8 @@ using guest::KernelDescriptor;
 using guest::WarpState;
 
 constexpr uint64_t kMaxFrameBytes = 16 << 10;  // of one warp: beyond that a stack per warp is no worse
+// Of one warp and of all, where warps take turns for the caches' sake: they stay there.
+constexpr uint64_t kMaxTurnBytes = 1 << 10, kMaxTurnsBytes = 16 << 10;
 
 // The offset in GuestServices of the service that `call` calls; nothing for other calls.
 std::optional<uint64_t> ServiceOf(const llvm::CallInst& call) {
@@ -186,7 +190,41 @@ uint32_t ThreadsOf(const DescriptorFields& descriptor) {
   return threads;
 }
 
+// The places at which warps take turns though none waits; nothing if that does not pay.
+llvm::SmallVector<llvm::CallInst*, 8> FindTurns(llvm::Function& warp, uint64_t warps, uint32_t param_bytes) {
+  const auto is_variable = [](const llvm::Instruction& instruction) {
+    return llvm::isa<llvm::AllocaInst>(instruction);
+  };
+  if (warps < 2 || llvm::any_of(llvm::instructions(warp), is_variable)) return {};
+  auto turns = MarkColumnWalks(warp, param_bytes);
+  if (turns.empty()) return {};
+  const auto is_own = [](const llvm::Instruction&) { return false; };
+  const uint64_t bytes = FrameCut(warp, turns, is_own).frame_bytes();
+  if (bytes <= kMaxTurnBytes && warps * bytes <= kMaxTurnsBytes) return turns;
+  EraseMarks(turns);
+  return {};
+}
+
+void InlineWarp(llvm::Function& warp) {
+  llvm::InlineFunctionInfo info;
+  llvm::InlineFunction(*llvm::cast<llvm::CallInst>(warp.user_back()), info);
+  warp.eraseFromParent();
+}
+
 }  // namespace
+
+void KeepWarpsThatTakeTurns(llvm::Module& module) {
+  llvm::Function* warp = module.getFunction("tutti.warp");
+  const auto descriptor = DescriptorFields::Of(module);
+  if (warp == nullptr || warp->arg_size() != 2 || !descriptor || ThreadsOf(*descriptor) <= guest::kWarpSize) return;
+  if (!HasColumnWalks(*warp)) return;
+  warp->removeFnAttr(llvm::Attribute::AlwaysInline);
+  llvm::IRBuilder<> builder(&warp->getEntryBlock(), warp->getEntryBlock().begin());
+  static_assert(offsetof(WarpState, block) == 0);
+  llvm::LoadInst* block = builder.CreateLoad(builder.getPtrTy(), warp->getArg(0));
+  block->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder.getContext(), {}));
+  warp->getArg(1)->replaceAllUsesWith(block);
+}
 
 bool RunInLockstep(llvm::Module& module) {
   llvm::Function* warp = module.getFunction("tutti.warp");
@@ -194,10 +232,10 @@ bool RunInLockstep(llvm::Module& module) {
   auto descriptor = DescriptorFields::Of(module);
   if (warp == nullptr || run == nullptr || !descriptor) return false;
   const uint32_t flags = descriptor->Get32(offsetof(KernelDescriptor, flags));
-  if ((flags & guest::kYields) == 0 || (flags & guest::kCooperative) != 0) return false;
+  if ((flags & guest::kCooperative) != 0) return false;
   const uint32_t threads = ThreadsOf(*descriptor);
   auto barriers = FindBarriers(*warp, threads);
-  if (!barriers || barriers->empty()) return false;
+  if (!barriers || barriers->empty() != ((flags & guest::kYields) == 0)) return false;
   const auto end_waiting = [&](uint64_t more_stack) {
     descriptor->Set32(offsetof(KernelDescriptor, flags), flags & ~guest::kYields);
     const uint64_t stack_bytes = descriptor->Get32(offsetof(KernelDescriptor, stack_bytes)) + more_stack;
@@ -205,21 +243,32 @@ bool RunInLockstep(llvm::Module& module) {
     return true;
   };
   const uint64_t warps = (threads + guest::kWarpSize - 1) / guest::kWarpSize;  // 0: unknown
+  const uint32_t param_bytes = descriptor->Get32(offsetof(KernelDescriptor, param_bytes));
+  const bool takes_turns = barriers->empty();
+  if (takes_turns) *barriers = FindTurns(*warp, warps, param_bytes);
+  if (barriers->empty()) {
+    EraseMark(module);
+    InlineWarp(*warp);
+    return true;
+  }
   if (warps == 1) {
     EraseBarriers(*barriers);
     return end_waiting(0);
   }
-  const auto down = std::ranges::stable_partition(
-      *barriers, [](const llvm::CallInst* call) { return IsMode(*call, BarrierMode::kArriveAndWait); });
+  const auto down = std::ranges::stable_partition(*barriers, [&](const llvm::CallInst* call) {
+    return IsMark(*call) || IsMode(*call, BarrierMode::kArriveAndWait);
+  });
   const auto is_own = [](const llvm::Instruction&) { return false; };
   if (FrameCut(*warp, *barriers, is_own).frame_bytes() > kMaxFrameBytes) return false;
 
-  BlockValues values(*warp, descriptor->Get32(offsetof(KernelDescriptor, param_bytes)));
+  const auto turns = takes_turns ? llvm::ArrayRef<llvm::CallInst*>(*barriers) : llvm::ArrayRef<llvm::CallInst*>();
+  BlockValues values(*warp, param_bytes, turns);
   const bool together = warps != 0 && values.AllMeetAt(*barriers);
   Step step = MakeStep(*warp, *run, values);
   FrameCut cut(*step.function, *barriers,
                [&](const llvm::Instruction& value) { return together && values.IsShared(value); });
   step.warps = warps;
+  step.some_end_early = takes_turns;
   step.frame_bytes = cut.frame_bytes();
   step.shared_bytes = cut.shared_bytes();
   step.shared_places = cut.shared_places();
@@ -228,6 +277,7 @@ bool RunInLockstep(llvm::Module& module) {
   const auto argument = [&](unsigned i) { return step.function->getArg(i); };
   cut.Apply(*step.function, {argument(Step::kFrame), argument(Step::kSharedBefore), argument(Step::kSharedAfter)},
             argument(Step::kState));
+  EraseMark(module);
   if (!together || !EmitFusedRounds(*run, step)) EmitRounds(*run, step);
   warp->eraseFromParent();
   const uint64_t frames_bytes = (warps != 0 ? warps : guest::kWarpSize) * step.frame_bytes + 2 * step.shared_bytes;

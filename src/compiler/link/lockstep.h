@@ -23,6 +23,10 @@ class Module;
 
 namespace tutti::compiler {
 
+// Before anything is inlined: leaves the code of a warp by itself that RunInLockstep may cut though it never waits
+// (column_walks.h).
+void KeepWarpsThatTakeTurns(llvm::Module& module);
+
 // True if the kernel was changed. Run it after optimising and clean up after it (EarlyCSE, SimplifyCFG).
 bool RunInLockstep(llvm::Module& module);
 

@@ -53,6 +53,7 @@ void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
 
 void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t optimize) {
   PassManagers managers(machine.getTargetTriple(), &machine);
+  if (optimize > 1) KeepWarpsThatTakeTurns(module);
   llvm::ModulePassManager all;
   all.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
   all.addPass(llvm::GlobalDCEPass());

@@ -18,6 +18,7 @@ struct Step {
   llvm::Function* function = nullptr;
   llvm::SmallVector<llvm::Value*, 16> values;  // in run's first block
   uint64_t warps = 0;  // of a block; 0: known only at launch
+  bool some_end_early = false;  // else all warps end in the same round
   uint64_t frame_bytes = 0, shared_bytes = 0;
   llvm::SmallVector<std::pair<uint64_t, llvm::Type*>, 8> shared_places;
   // Behind the first so many barriers warps run in ascending order, behind the others in descending order.
@@ -29,10 +30,10 @@ struct Step {
 // stacks of their own. `run` has one block without an end.
 void EmitRounds(llvm::Function& run, const Step& step);
 
-// For warps that all wait at the same barrier: each step is a loop of its own with the code between its barriers in it,
-// so what warps have in common moves out of the loop, and what is shared is in registers. Short steps have no loop
-// but the code for each warp: one with nothing to do costs nothing. Takes step.function away. False, and nothing is
-// done, if that makes the code too large.
+// For warps that all wait at the same barrier, as long as they have not ended: each step is a loop of its own with the
+// code between its barriers in it, so what warps have in common moves out of the loop, and what is shared is in
+// registers. Short steps have no loop but the code for each warp: one with nothing to do costs nothing. Takes
+// step.function away. False, and nothing is done, if that makes the code too large.
 bool EmitFusedRounds(llvm::Function& run, const Step& step);
 
 }  // namespace tutti::compiler

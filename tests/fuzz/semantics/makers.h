@@ -65,6 +65,7 @@ class Maker {
   Statement LoopInLoop();
   Statement Chase();
   Statement BinarySearch();
+  Statement ColumnWalk();
   std::string GatherRound(const std::string& leave);
   std::string ReadFields(const std::string& space, const std::string& base, uint32_t words);
   Statement ArmsMeet();

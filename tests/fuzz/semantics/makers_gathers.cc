@@ -34,8 +34,8 @@ constexpr const char* kNoneOrEarly[] = {"", "", "setp.gt.u32 q, s, 0xf0000000;\n
 
 Statement Maker::Gathers() {
   using Method = Statement (Maker::*)();
-  static constexpr Method kAll[] = {&Maker::SparseRow, &Maker::SparseRow, &Maker::LoopInLoop, &Maker::Chase,
-                                    &Maker::BinarySearch};
+  static constexpr Method kAll[] = {&Maker::SparseRow, &Maker::SparseRow,    &Maker::LoopInLoop,
+                                    &Maker::Chase,     &Maker::BinarySearch, &Maker::ColumnWalk};
   return (this->*random_.From(kAll))();
 }
 
@@ -53,6 +53,29 @@ std::string Maker::GatherRound(const std::string& leave) {
   round += Fill(random_.From(kNoneOrEarly), {leave});
   if (random_.OneIn(4)) round += "and.b32 c, i, 15;\nmad.wide.u32 a, c, 4, %own;\nst.global.b32 [a+512], s;\n";
   return round + "add.u32 i, i, " + std::to_string(1 + random_.Below(3)) + ";\n";
+}
+
+// Entries of the inputs, which threads have side by side, with others in between: each thread as many as it likes, or
+// all the same number of them.
+Statement Maker::ColumnWalk() {
+  Statement statement{.form = "column walk"};
+  const std::string again = Label(), end = Label(), at0 = Out(statement), at1 = Out(statement);
+  const uint32_t apart = 2 + random_.Below(3), most = kEntries / apart - 1;
+  statement.text = Fill(
+      "{\n.reg .b32 i, e, c, v, s, t; .reg .b64 a; .reg .pred p, q;\nmov.b32 i, 0;\nmov.b32 t, 0;\nmov.b32 s, "
+      "$0;\n$1;\n",
+      {X(), random_.OneIn(2) ? "mov.b32 e, " + std::to_string(1 + random_.Below(most))
+                             : Fill("and.b32 e, $0, 7;\nsub.u32 e, e, 1", {X()})});
+  statement.text += "setp.ge.s32 p, i, e;\n@p bra " + end + ";\n" + again + ":\n";
+  for (uint32_t rounds = 1 + random_.Below(2); rounds > 0; --rounds) {
+    statement.text += Fill("mad.wide.u32 a, i, $0*T, %in4;\nld.global.b32 v, [a];\n$1add.u32 i, i, 1;\n",
+                           {std::to_string(16 * apart), random_.From(kSums)});
+    if (random_.OneIn(3)) statement.text += "and.b32 c, s, 15;\nsetp.eq.u32 q, c, 3;\n@q bra " + end + ";\n";
+    if (rounds > 1) statement.text += "setp.ge.s32 p, i, e;\n@p bra " + end + ";\n";
+  }
+  statement.text += Fill("setp.lt.s32 p, i, e;\n@p bra $0;\n$1:\nst.global.b32 $2, s;\nst.global.b32 $3, i;\n}\n",
+                         {again, end, at0, at1});
+  return statement;
 }
 
 // From each thread's own begin to its own end, with one or two rounds at a time.
