@@ -219,6 +219,14 @@ TEST_F(GpuArraysTest, WhoHasOneIsToldOfItsExecutorsEndAndBeginsAnewAfterAReset) 
   EXPECT_TRUE(client->space().Free(numbers));
 }
 
+TEST_F(GpuArraysTest, MemoryIsAlignedForTextures) {
+  Start({});
+  const auto client = Serve();
+  constexpr int kMany = 64;  // more than have memory of their own
+  constexpr uint64_t kAlignment = 512;  // CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT of GPUs
+  for (int i = 0; i < kMany; ++i) EXPECT_EQ(client->Allocate(256) % kAlignment, 0u);
+}
+
 TEST_F(GpuArraysTest, WhoHasFreedAllGoesOnElsewhere) {
   Start({});
   const auto client = Serve();

@@ -15,7 +15,6 @@
 namespace tutti::device::gpu {
 namespace {
 
-constexpr uint64_t kGranularity = 256;
 constexpr uint64_t kMostAlignment = 1ull << 30;
 
 }  // namespace
@@ -86,7 +85,7 @@ Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint
   }
   if (bytes > bytes_ || alignment > kMostAlignment)
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes do not fit into the window", bytes));
-  Allocation allocation{.bytes = AlignUp(bytes, kGranularity),
+  Allocation allocation{.bytes = AlignUp(bytes, kAllocationAlignment),
                         .on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged,
                         .in_host_part = kind != wire::MemoryKind::kDevice,
                         .scratch = kind == wire::MemoryKind::kScratch};

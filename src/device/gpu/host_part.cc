@@ -6,20 +6,15 @@
 
 #include "base/check.h"
 #include "cuda/result.h"
+#include "device/gpu/slabs.h"
 
 namespace tutti::device::gpu {
-namespace {
-
-constexpr uint64_t kGranularity = 256;
-
-}  // namespace
-
 HostPart::HostPart(CurrentExecutor* executor, uint64_t base, os::Mapping mapping, HostShare* host)
     : executor_(executor),
       host_(host),
       base_(base),
       mapping_(std::move(mapping)),
-      segments_(base, mapping_.size(), kGranularity) {}
+      segments_(base, mapping_.size(), kAllocationAlignment) {}
 
 Result<HostPart> HostPart::Create(CurrentExecutor* executor, uint64_t base, int file, uint64_t bytes, HostShare* host) {
   TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::Shared(file, bytes));

@@ -15,7 +15,6 @@ namespace {
 
 using executor::RequestKind;
 
-constexpr uint64_t kGranularity = 256;
 constexpr uint64_t kMostSmall = kSlabBytes / 2;
 constexpr uint32_t kMostForSmall = 16;  // slabs of a client with one small allocation each: 32 MiB
 
@@ -176,7 +175,7 @@ Result<uint64_t> Slabs::Take(uint64_t bytes, uint64_t alignment) {
     if (address != 0) return address;
   }
   TUTTI_ASSIGN(const auto fresh, Map(kSlabBytes, 0, false));
-  fresh->second.cut.emplace(fresh->first, kSlabBytes, kGranularity);
+  fresh->second.cut.emplace(fresh->first, kSlabBytes, kAllocationAlignment);
   return cut_from(fresh);
 }
 

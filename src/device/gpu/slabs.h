@@ -24,6 +24,8 @@
 
 namespace tutti::device::gpu {
 
+// Of allocations, of the host, too: any of them may be a texture's (CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT of GPUs).
+inline constexpr uint64_t kAllocationAlignment = 512;
 inline constexpr uint64_t kSlabBytes = 2u << 20;  // what addresses and sizes of slabs are multiples of
 
 // Not thread-safe (GpuMemory holds the lock). Calls wait for the executor.
