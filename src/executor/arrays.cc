@@ -28,12 +28,14 @@ CUDA_TEXTURE_DESC SamplingOf(const wire::TextureCreateBody& texture) {
   return sampling;
 }
 
-CUDA_RESOURCE_VIEW_DESC ViewOf(const wire::TextureCreateBody& texture, const wire::ArrayShape& shape) {
+CUDA_RESOURCE_VIEW_DESC ViewOf(const wire::TextureCreateBody& texture, const wire::ArrayShape& shape, uint32_t level) {
+  const bool has_layers = (shape.flags & (wire::kLayeredArray | wire::kCubeMapArray)) != 0;
+  const auto halved = [level](uint64_t extent) { return extent == 0 ? 0 : std::max<uint64_t>(extent >> level, 1); };
   CUDA_RESOURCE_VIEW_DESC view{};
   view.format = texture.view_format;
-  view.width = shape.width;
-  view.height = shape.height;
-  view.depth = shape.depth;
+  view.width = halved(shape.width);
+  view.height = halved(shape.height);
+  view.depth = has_layers ? shape.depth : halved(shape.depth);
   view.firstMipmapLevel = texture.view_first_level;
   view.lastMipmapLevel = texture.view_last_level;
   view.firstLayer = texture.view_first_layer;
@@ -116,16 +118,17 @@ tutti::Result<CUDA_RESOURCE_DESC> Arrays::ResourceOf(const wire::TextureCreateBo
       return resource;
     default: break;
   }
-  if (array == nullptr || array->address != texture.address)
-    return tutti::Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("no array begins at {:#x}", texture.address));
+  const auto level = array != nullptr ? array->layout.LevelAt(texture.address - array->address) : std::nullopt;
+  if (!level)
+    return tutti::Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("no array or level begins at {:#x}", texture.address));
   if (texture.kind == TextureKind::kLevels) {
-    if (array->mipmapped == nullptr)
+    if (array->mipmapped == nullptr || *level != 0)
       return tutti::Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("the array at {:#x} has no levels", texture.address));
     resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     resource.res.mipmap = {array->mipmapped};
   } else {
     resource.resType = CU_RESOURCE_TYPE_ARRAY;
-    resource.res.array = {array->levels[0]};
+    resource.res.array = {array->levels[*level]};
   }
   return resource;
 }
@@ -139,7 +142,8 @@ tutti::Result<uint64_t> Arrays::CreateTexture(const wire::TextureCreateBody& tex
     TUTTI_TRY(vendor_.Check(vendor_.cuSurfObjectCreate(&number, &resource), "cuSurfObjectCreate"));
   } else {
     const CUDA_TEXTURE_DESC sampling = SamplingOf(texture);
-    const CUDA_RESOURCE_VIEW_DESC view = ViewOf(texture, array != nullptr ? array->shape : wire::ArrayShape{});
+    const auto level = array != nullptr ? array->layout.LevelAt(texture.address - array->address) : std::nullopt;
+    const CUDA_RESOURCE_VIEW_DESC view = level ? ViewOf(texture, array->shape, *level) : CUDA_RESOURCE_VIEW_DESC{};
     TUTTI_TRY(vendor_.Check(
         vendor_.cuTexObjectCreate(&number, &resource, &sampling, texture.view_format != 0 ? &view : nullptr),
         "cuTexObjectCreate"));

@@ -43,6 +43,13 @@ ArrayLevel ArrayLayout::Level(uint32_t number) const {
   }
 }
 
+std::optional<uint32_t> ArrayLayout::LevelAt(uint64_t offset) const {
+  for (uint32_t number = 0; number < shape_.levels; ++number) {
+    if (Level(number).begin == offset) return number;
+  }
+  return std::nullopt;
+}
+
 std::optional<ArrayLayout::Box> ArrayLayout::Find(const Rows& rows) const {
   uint32_t number = 0;
   while (number + 1 < shape_.levels && Level(number + 1).begin <= rows.offset) ++number;

@@ -43,6 +43,8 @@ class ArrayLayout {
   uint64_t bytes() const { return bytes_; }  // of all levels, with gaps between them
   // `number` is below the shape's levels.
   ArrayLevel Level(uint32_t number) const;
+  // The level that begins there; nothing: none does.
+  std::optional<uint32_t> LevelAt(uint64_t offset) const;
 
   // A part of a level.
   struct Box {
@@ -90,8 +92,8 @@ struct ArrayCreateBody {
 inline constexpr uint32_t kMostArrays = 65536;  // of one client, not freed
 
 enum class TextureKind : uint32_t {
-  kSurface = 0,  // of an array
-  kArray = 1,
+  kSurface = 0,  // of an array, or a level of a mipmapped one
+  kArray = 1,  // as well
   kLevels = 2,  // of a mipmapped array
   kLinear = 3,
   kPitched = 4,
@@ -100,7 +102,7 @@ inline constexpr TextureKind kLastTextureKind = TextureKind::kPitched;
 
 // Fields are those of CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC and CUDA_RESOURCE_VIEW_DESC, 0 where a kind has none.
 struct TextureCreateBody {
-  uint64_t address;  // the array's first, or of linear memory
+  uint64_t address;  // the first of the array or of its level, or of linear memory
   uint64_t width;  // kLinear: bytes; kPitched: texels
   uint64_t height;  // kPitched
   uint64_t pitch;

@@ -26,6 +26,15 @@ TEST(ArrayLayout, LevelsHalveWhatIsNoLayer) {
   EXPECT_EQ(layers->Level(1).rows, 1u);
 }
 
+TEST(ArrayLayout, LevelsAreFoundByWhereTheyBegin) {
+  const auto layout = ArrayLayout::Of(Shape(12, 5, 3, 4), 8);
+  ASSERT_TRUE(layout);
+  for (uint32_t level = 0; level < 4; ++level) EXPECT_EQ(layout->LevelAt(layout->Level(level).begin), level);
+  EXPECT_FALSE(layout->LevelAt(8));
+  EXPECT_FALSE(layout->LevelAt(layout->Level(1).begin + 8));
+  EXPECT_FALSE(layout->LevelAt(layout->bytes()));
+}
+
 TEST(ArrayLayout, ThereIsNoneOfNothingAndOfMoreThanThereIs) {
   EXPECT_FALSE(ArrayLayout::Of(Shape(0, 1, 1), 4));
   EXPECT_FALSE(ArrayLayout::Of(Shape(1, 1, 1), 0));

@@ -99,8 +99,8 @@ Result<uint64_t> GpuArrays::CreateTexture(const wire::TextureCreateBody& texture
                   fmt::format("a texture of memory at {:#x} that is not the client's", texture.address));
   } else {
     std::lock_guard lock(mutex_);
-    const auto found = arrays_.find(texture.address);
-    if (found == arrays_.end() || found->second.retired)
+    const auto found = ArrayAround(texture.address);
+    if (found == arrays_.end() || found->second.retired || !found->second.layout.LevelAt(texture.address - found->first))
       return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("no array of the client is at {:#x}", texture.address));
   }
   return executor_->WithOne([&]() -> Result<uint64_t> {
@@ -130,14 +130,20 @@ Result<std::shared_ptr<const void>> GpuArrays::DestroyTexture(const wire::Textur
   });
 }
 
+GpuArrays::ArraysByAddress::const_iterator GpuArrays::ArrayAround(uint64_t address) const {
+  const auto behind = arrays_.upper_bound(address);
+  if (behind == arrays_.begin()) return arrays_.end();
+  const auto found = std::prev(behind);
+  return address - found->first < found->second.layout.bytes() ? found : arrays_.end();
+}
+
 GpuArrays::Touches GpuArrays::Find(uint64_t address, wire::ArrayLayout::Rows rows) const {
   if (!has_arrays_.load(std::memory_order_relaxed)) return Touches::kNone;
   std::lock_guard lock(mutex_);
-  const auto behind = arrays_.upper_bound(address);
-  if (behind == arrays_.begin()) return Touches::kNone;
-  const auto& [begin, array] = *std::prev(behind);
+  const auto found = ArrayAround(address);
+  if (found == arrays_.end()) return Touches::kNone;
+  const auto& [begin, array] = *found;
   rows.offset = address - begin;
-  if (rows.offset >= array.layout.bytes()) return Touches::kNone;
   return !array.retired && array.layout.Find(rows) ? Touches::kBox : Touches::kNoBox;
 }
 

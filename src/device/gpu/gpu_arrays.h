@@ -49,10 +49,12 @@ class GpuArrays {
     wire::ArrayLayout layout;
     bool retired = false;
   };
+  using ArraysByAddress = std::map<uint64_t, Array>;  // their first ones
+  ArraysByAddress::const_iterator ArrayAround(uint64_t address) const;  // the end: it is of none
 
   CurrentExecutor* const executor_;
   mutable std::mutex mutex_;
-  std::map<uint64_t, Array> arrays_;  // by their first address
+  ArraysByAddress arrays_;
   std::set<std::pair<uint64_t, bool>> textures_;  // by number and whether it is a surface
   std::atomic<bool> has_arrays_{false};
 };

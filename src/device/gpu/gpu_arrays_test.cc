@@ -118,6 +118,30 @@ TEST_F(GpuArraysTest, TexturesReadWhatCopiesHaveWritten) {
   EXPECT_TRUE(client->sink().faults().empty());
 }
 
+TEST_F(GpuArraysTest, TexturesAreOfLevelsToo) {
+  Start({});
+  const auto client = Serve();
+  wire::ArrayCreateBody body = ArrayOf(2 * kWidth, 2 * kHeight);
+  body.shape.levels = 2;
+  body.shape.mipmapped = 1;
+  const auto array = client->space().CreateArray(body);
+  ASSERT_TRUE(array) << array.error().text;
+  const uint64_t level = *array + wire::ArrayLayout::Of(body.shape, sizeof(uint32_t))->Level(1).begin;
+  Copy(*client, RowsOf(level, Numbers(*client), kHeight));
+  auto description = TextureOf(level);
+  const auto texture = client->space().CreateTexture(description);
+  ASSERT_TRUE(texture) << texture.error().text;
+  EXPECT_EQ(Texel(*client, *texture, 3, 2), 100 + 2 * kWidth + 3);
+  description.view_format = cuda::CU_RES_VIEW_FORMAT_SINT_1X32;
+  const auto view = client->space().CreateTexture(description);
+  ASSERT_TRUE(view) << view.error().text;
+  EXPECT_EQ(Texel(*client, *view, kWidth - 1, kHeight - 1), 100 + kWidth * kHeight - 1);
+  description.kind = wire::TextureKind::kLevels;
+  EXPECT_FALSE(client->space().CreateTexture(description)) << "a level has no levels";
+  EXPECT_FALSE(client->space().CreateTexture(TextureOf(level + kRowBytes)));
+  EXPECT_TRUE(client->sink().faults().empty());
+}
+
 TEST_F(GpuArraysTest, WhatAnArrayTookIsFreeWhenItIs) {
   Start({});
   const auto client = Serve();

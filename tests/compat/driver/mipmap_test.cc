@@ -157,6 +157,18 @@ TEST_F(MipmapTest, LevelsAreArraysThatEndWithTheirOwn) {
   EXPECT_EQ(cuArrayGetDescriptor_v2(&shape, level), CUDA_ERROR_INVALID_HANDLE);
 }
 
+TEST_F(MipmapTest, TexturesAreOfALevelAlone) {
+  const CUDA_RESOURCE_DESC whole = resource_;
+  CUarray level = nullptr;
+  CU_ASSERT(cuMipmappedArrayGetLevel(&level, array(), 2));
+  resource_ = {};
+  resource_.resType = CU_RESOURCE_TYPE_ARRAY;
+  resource_.res.array.hArray = level;
+  const std::vector<float> values = Sampled("level");
+  resource_ = whole;
+  EXPECT_EQ(values, std::vector<float>(kThreads, 200.0f));
+}
+
 TEST_F(MipmapTest, ATextureOfLevelsNeedsNormalizedCoordinates) {
   sampling_.flags = 0;
   CUtexObject texture = 0;
