@@ -100,7 +100,8 @@ Result<uint64_t> GpuArrays::CreateTexture(const wire::TextureCreateBody& texture
   } else {
     std::lock_guard lock(mutex_);
     const auto found = ArrayAround(texture.address);
-    if (found == arrays_.end() || found->second.retired || !found->second.layout.LevelAt(texture.address - found->first))
+    if (found == arrays_.end() || found->second.retired ||
+        !found->second.layout.LevelAt(texture.address - found->first))
       return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("no array of the client is at {:#x}", texture.address));
   }
   return executor_->WithOne([&]() -> Result<uint64_t> {
@@ -112,22 +113,37 @@ Result<uint64_t> GpuArrays::CreateTexture(const wire::TextureCreateBody& texture
     TUTTI_ASSIGN(const CurrentExecutor::Reply reply,
                  executor_->Ask({.kind = RequestKind::kCreateTexture, .details = DetailsOf(texture)}));
     std::lock_guard lock(mutex_);
-    textures_.emplace(reply.answer.value, texture.kind == TextureKind::kSurface);
-    return reply.answer.value;
+    const TextureName name(reply.answer.value, texture.kind == TextureKind::kSurface);
+    if (!textures_.emplace(name, Texture{.serial = ++made_}).second)
+      return Fail(cuda::CUDA_ERROR_UNKNOWN, fmt::format("the executor has a texture {:#x} already", name.first));
+    return name.first;
   });
 }
 
 Result<std::shared_ptr<const void>> GpuArrays::DestroyTexture(const wire::TextureDestroyBody& texture) {
-  std::lock_guard lock(mutex_);
-  const bool is_surface = texture.is_surface != 0;
-  if (textures_.erase({texture.texture, is_surface}) == 0)
-    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("there is no texture {:#x}", texture.texture));
-  return std::shared_ptr<const void>(this, [this, number = texture.texture, is_surface](const void*) {
-    const auto use = executor_->Using();
-    (void)executor_->Ask({.kind = RequestKind::kDestroyTexture,
-                          .address = number,
-                          .flags = is_surface ? uint32_t{executor::kSurface} : 0});
-  });
+  const TextureName name(texture.texture, texture.is_surface != 0);
+  uint64_t serial = 0;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = textures_.find(name);
+    if (found == textures_.end() || std::exchange(found->second.retired, true))
+      return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("there is no texture {:#x}", name.first));
+    serial = found->second.serial;
+  }
+  return std::shared_ptr<const void>(this, [this, name, serial](const void*) { ReleaseTexture(name, serial); });
+}
+
+void GpuArrays::ReleaseTexture(TextureName name, uint64_t serial) {
+  const auto use = executor_->Using();
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = textures_.find(name);
+    if (found == textures_.end() || found->second.serial != serial) return;
+    textures_.erase(found);  // first: as soon as the driver has destroyed it, another may have the number
+  }
+  (void)executor_->Ask({.kind = RequestKind::kDestroyTexture,
+                        .address = name.first,
+                        .flags = name.second ? uint32_t{executor::kSurface} : 0});
 }
 
 GpuArrays::ArraysByAddress::const_iterator GpuArrays::ArrayAround(uint64_t address) const {

@@ -11,7 +11,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -32,7 +31,7 @@ class GpuArrays {
   void Retire(uint64_t address, GpuMemory& memory);
   void Release(uint64_t address, GpuMemory& memory);
   Result<uint64_t> CreateTexture(const wire::TextureCreateBody& texture, const GpuMemory& memory);
-  // It is no more; the executor destroys it when what is returned is dropped.
+  // The client has it no more; the executor destroys it when what is returned is dropped. Until then work may use it.
   Result<std::shared_ptr<const void>> DestroyTexture(const wire::TextureDestroyBody& texture);
 
   // A side of a copy: where it touches the addresses of an array, whether it is a box of that.
@@ -50,12 +49,19 @@ class GpuArrays {
     bool retired = false;
   };
   using ArraysByAddress = std::map<uint64_t, Array>;  // their first ones
+  using TextureName = std::pair<uint64_t, bool>;  // its number, and whether it is a surface
+  struct Texture {
+    uint64_t serial;  // the next executor may give the same number
+    bool retired = false;
+  };
+  void ReleaseTexture(TextureName name, uint64_t serial);
   ArraysByAddress::const_iterator ArrayAround(uint64_t address) const;  // the end: it is of none
 
   CurrentExecutor* const executor_;
   mutable std::mutex mutex_;
   ArraysByAddress arrays_;
-  std::set<std::pair<uint64_t, bool>> textures_;  // by number and whether it is a surface
+  std::map<TextureName, Texture> textures_;
+  uint64_t made_ = 0;  // textures
   std::atomic<bool> has_arrays_{false};
 };
 

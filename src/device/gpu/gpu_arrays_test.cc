@@ -95,6 +95,16 @@ class GpuArraysTest : public GpuFixture {
     EXPECT_TRUE(client.Synchronize(1));
     return client.ReadValue<uint32_t>(out);
   }
+  static wire::TextureCreateBody LinearTextureOf(uint64_t address) {
+    wire::TextureCreateBody linear{};
+    linear.kind = wire::TextureKind::kLinear;
+    linear.address = address;
+    linear.width = kHeight * kRowBytes;
+    linear.format = cuda::CU_AD_FORMAT_UNSIGNED_INT32;
+    linear.channels = 1;
+    linear.flags = cuda::CU_TRSF_READ_AS_INTEGER;
+    return linear;
+  }
   static void ExpectThatCopyFails(Client& client, const wire::CopyBody& copy) {
     ASSERT_TRUE(client.space().Copy(1, client.next_ticket(), copy));
     ASSERT_TRUE(client.sink().WaitFaults(1));
@@ -241,6 +251,28 @@ TEST_F(GpuArraysTest, WhoHasOneIsToldOfItsExecutorsEndAndBeginsAnewAfterAReset) 
   EXPECT_EQ(Texel(*client, *again, 1, 0), 101u);
   EXPECT_EQ(client->sink().faults().size(), 1u);
   EXPECT_TRUE(client->space().Free(numbers));
+}
+
+// Work that was submitted before a texture was destroyed has its number.
+TEST_F(GpuArraysTest, ATextureBindsUntilWhatMayUseItIsDone) {
+  Start({});
+  const auto client = Serve();
+  const auto texture = client->space().CreateTexture(LinearTextureOf(Numbers(*client)));
+  ASSERT_TRUE(texture) << texture.error().text;
+  ASSERT_TRUE(client->space().HostCall(1, client->next_ticket(), 7));
+  ASSERT_TRUE(client->space().DestroyTexture({.texture = *texture, .is_surface = 0, .reserved = 0}));
+  EXPECT_FALSE(client->space().DestroyTexture({.texture = *texture, .is_surface = 0, .reserved = 0}));
+  kill(Executors().front(), SIGKILL);
+  ASSERT_TRUE(client->sink().WaitFaults(1));
+  EXPECT_THAT(client->sink().faults()[0].report, HasSubstr("it has textures"));
+  client->space().Reset(0);
+  // Its end is nothing to the next one, which may have the same number.
+  const auto next = client->space().CreateTexture(LinearTextureOf(Numbers(*client)));
+  ASSERT_TRUE(next) << next.error().text;
+  ASSERT_TRUE(client->space().HostCallDone(1, 7));
+  EXPECT_TRUE(client->Computes());
+  kill(Executors().front(), SIGKILL);
+  ASSERT_TRUE(client->sink().WaitFaults(2)) << "it is there no more";
 }
 
 TEST_F(GpuArraysTest, MemoryIsAlignedForTextures) {

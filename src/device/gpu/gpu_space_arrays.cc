@@ -29,6 +29,9 @@ Result<uint64_t> GpuSpace::CreateArray(const wire::ArrayCreateBody& array) {
 
 Result<uint64_t> GpuSpace::CreateTexture(const wire::TextureCreateBody& texture) {
   TUTTI_TRY(MayHaveArrays());
+  auto made = arrays_.CreateTexture(texture, *memory_);
+  if (made || made.error().code != cuda::CUDA_ERROR_OUT_OF_MEMORY) return made;
+  aside_.Wait();
   return arrays_.CreateTexture(texture, *memory_);
 }
 
