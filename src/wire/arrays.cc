@@ -10,6 +10,9 @@ namespace {
 constexpr uint64_t kLevelAlignment = 512;
 constexpr uint64_t kMostAxis = 1u << 31;
 constexpr uint64_t kMostBytes = 1ull << 46;
+// CUDA_ARRAY3D_SPARSE and CUDA_ARRAY3D_DEFERRED_MAPPING: nobody here maps their memory, and a driver drops, or refuses,
+// what is copied to where there is none.
+constexpr uint32_t kMappedLater = 0x40 | 0x80;
 
 uint64_t Halved(uint64_t extent, uint32_t level) { return std::max<uint64_t>(extent >> level, 1); }
 
@@ -19,7 +22,7 @@ std::optional<ArrayLayout> ArrayLayout::Of(const ArrayShape& shape, uint32_t tex
   const bool has_axes =
       shape.width != 0 && shape.width <= kMostAxis && shape.height <= kMostAxis && shape.depth <= kMostAxis;
   if (!has_axes || texel_bytes == 0 || shape.levels == 0 || shape.levels > kMostArrayLevels ||
-      (shape.levels > 1 && shape.mipmapped != 1) || shape.mipmapped > 1)
+      (shape.levels > 1 && shape.mipmapped != 1) || shape.mipmapped > 1 || (shape.flags & kMappedLater) != 0)
     return std::nullopt;
   const auto plane = CheckedMul(shape.width * texel_bytes, std::max<uint64_t>(shape.height, 1));
   const auto level = plane ? CheckedMul(*plane, std::max<uint64_t>(shape.depth, 1)) : std::nullopt;

@@ -45,6 +45,13 @@ TEST(ArrayLayout, ThereIsNoneOfNothingAndOfMoreThanThereIs) {
   EXPECT_FALSE(ArrayLayout::Of(Shape(1u << 31, 1u << 31, 2), 16));
 }
 
+TEST(ArrayLayout, ThereIsNoneOfMemoryThatIsMappedLater) {
+  constexpr uint32_t kSparse = 0x40, kDeferredMapping = 0x80, kTextureGather = 8;
+  EXPECT_FALSE(ArrayLayout::Of(Shape(64, 64, 0, 1, kSparse), 4));
+  EXPECT_FALSE(ArrayLayout::Of(Shape(64, 64, 0, 1, kDeferredMapping | kTextureGather), 4));
+  EXPECT_TRUE(ArrayLayout::Of(Shape(64, 64, 0, 1, kTextureGather), 4));
+}
+
 // 3 x 4 x 2 texels of 4 bytes, and a level of 1 x 2 x 1.
 class ArrayBoxes : public testing::Test {
  protected:
