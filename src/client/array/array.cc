@@ -9,16 +9,17 @@ constinit Pool<Array, 1 << 16> Array::pool_;
 
 Answer<Array*> Array::Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
   CU_ASSIGN_OR_REFUSE(const ArrayMemory memory, AllocateArray(context, descriptor, 1, false));
-  Array* const array = pool_.Create(descriptor, memory.address, memory.layout.Level(0).row_bytes, false);
+  Array* const array =
+      pool_.Create(descriptor, memory.address, memory.allocation, memory.layout.Level(0).row_bytes, false);
   if (array != nullptr) return array;
-  FreeArray(memory.address);
+  FreeArray(memory.address, memory.allocation);
   return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 int Array::Destroy(Array* array) {
   if (array->is_level_) return cuda::CUDA_ERROR_INVALID_VALUE;
   if (!pool_.Retire(array)) return cuda::CUDA_ERROR_INVALID_HANDLE;
-  FreeArray(array->address_);
+  FreeArray(array->address_, array->allocation_);
   pool_.Delete(array);
   return cuda::CUDA_SUCCESS;
 }

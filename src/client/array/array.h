@@ -17,8 +17,14 @@ class Context;
 // Immutable, so thread-safe.
 class Array {
  public:
-  Array(const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, uint64_t address, uint64_t row_bytes, bool is_level)
-      : descriptor_(descriptor), address_(address), row_bytes_(row_bytes), is_level_(is_level) {}
+  // `allocation`: the Allocation::id of its memory.
+  Array(const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, uint64_t address, uint64_t allocation, uint64_t row_bytes,
+        bool is_level)
+      : descriptor_(descriptor),
+        address_(address),
+        allocation_(allocation),
+        row_bytes_(row_bytes),
+        is_level_(is_level) {}
 
   static Array* Find(const void* handle) { return pool_.Find(handle); }
   // INVALID_VALUE for shapes and formats that CUDA does not have.
@@ -45,6 +51,7 @@ class Array {
 
   const cuda::CUDA_ARRAY3D_DESCRIPTOR descriptor_;
   const uint64_t address_;
+  const uint64_t allocation_;
   const uint64_t row_bytes_;
   const bool is_level_;
 };

@@ -60,12 +60,13 @@ Answer<ArrayMemory> AllocateArray(Context& context, const cuda::CUDA_ARRAY3D_DES
   CU_ASSIGN_OR_REFUSE(const uint64_t address, device.Has(wire::kDeviceMakesArrays)
                                                   ? AskForArray(context, shape, layout->bytes())
                                                   : Allocate(context, AllocationKind::kArray, layout->bytes()));
-  return ArrayMemory{.address = address, .layout = *layout};
+  const auto allocation = AllocationTable::Get().Find(address);
+  return ArrayMemory{.address = address, .allocation = allocation ? allocation->id : 0, .layout = *layout};
 }
 
-void FreeArray(uint64_t address) {
-  const auto taken =
-      AllocationTable::Get().Take(address, [](const Allocation& a) { return a.kind == AllocationKind::kArray; });
+void FreeArray(uint64_t address, uint64_t allocation) {
+  const auto taken = AllocationTable::Get().Take(
+      address, [=](const Allocation& a) { return a.kind == AllocationKind::kArray && a.id == allocation; });
   if (taken) ReturnMemory(*taken);
 }
 

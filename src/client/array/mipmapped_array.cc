@@ -34,7 +34,7 @@ Answer<MipmappedArray*> MipmappedArray::Create(Context& context, const cuda::CUD
   if (MakeLevels(descriptor, memory, {made, count})) array = pool_.Create(made, count);
   if (array != nullptr) return array;
   EndLevels({made, count});
-  FreeArray(memory.address);
+  FreeArray(memory.address, memory.allocation);
   return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
 }
 
@@ -46,7 +46,7 @@ bool MipmappedArray::MakeLevels(const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor,
     shape.Height = Halved(shape.Height, i);
     if (!HasLayers(descriptor)) shape.Depth = Halved(shape.Depth, i);
     const wire::ArrayLevel level = memory.layout.Level(i);
-    levels[i] = Array::pool_.Create(shape, memory.address + level.begin, level.row_bytes, true);
+    levels[i] = Array::pool_.Create(shape, memory.address + level.begin, memory.allocation, level.row_bytes, true);
     if (levels[i] == nullptr) return false;
   }
   return true;
@@ -60,9 +60,9 @@ void MipmappedArray::EndLevels(std::span<Array* const> levels) {
 
 int MipmappedArray::Destroy(MipmappedArray* array) {
   if (!pool_.Retire(array)) return cuda::CUDA_ERROR_INVALID_HANDLE;
-  const uint64_t address = array->levels_[0]->address();
+  const uint64_t address = array->levels_[0]->address_, allocation = array->levels_[0]->allocation_;
   EndLevels({array->levels_, array->count_});
-  FreeArray(address);
+  FreeArray(address, allocation);
   pool_.Delete(array);
   return cuda::CUDA_SUCCESS;
 }

@@ -111,6 +111,29 @@ TEST_F(TextureTest, TheNearestTexelOrTheMixtureOfTwoIsRead) {
   CU_EXPECT(cuMemFree_v2(rows));
 }
 
+// Its memory ended with its context, and another array may lie there now.
+TEST_F(TextureTest, AnArrayOfAContextThatHasEndedFreesNoOther) {
+  const CUDA_ARRAY3D_DESCRIPTOR shape{64, 64, 0, CU_AD_FORMAT_FLOAT, 1, 0};
+  CUcontext context = nullptr;
+  CUarray stale = nullptr, array = nullptr;
+  CU_ASSERT(cuCtxCreate_v2(&context, 0, 0));
+  CU_ASSERT(cuArray3DCreate_v2(&stale, &shape));
+  CU_ASSERT(cuCtxDestroy_v2(context));
+  CU_ASSERT(cuArray3DCreate_v2(&array, &shape));
+  (void)cuArrayDestroy(stale);
+  float texel = 1;
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.srcArray = array;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = &texel;
+  copy.WidthInBytes = sizeof texel;
+  copy.Height = 1;
+  CU_EXPECT(cuMemcpy2D_v2(&copy));
+  EXPECT_EQ(texel, 0);
+  CU_EXPECT(cuArrayDestroy(array));
+}
+
 TEST_F(TextureTest, SurfacesAreReadAndWritten) {
   const CUDA_ARRAY3D_DESCRIPTOR shape{kWidth, 2, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1, CUDA_ARRAY3D_SURFACE_LDST};
   CUDA_RESOURCE_DESC resource{};
