@@ -100,7 +100,8 @@ TEST_F(TextureTest, TheNearestTexelOrTheMixtureOfTwoIsRead) {
   CU_ASSERT(cuTexObjectCreate(&mixed, &resource, &sampling, nullptr));
   const std::vector<float> steps = Sampled(nearest), ramp = Sampled(mixed);
   for (unsigned t = 0; t < 4 * kWidth; ++t) {
-    EXPECT_EQ(steps[t], 10.0f * static_cast<float>(t / 4)) << t;
+    const unsigned texel = t / 4;
+    EXPECT_EQ(steps[t], 10.0f * static_cast<float>(texel)) << t;
     EXPECT_EQ(ramp[t], std::min(std::max(2.5f * static_cast<float>(t) - 5, 0.0f), 70.0f)) << t;
   }
   CUDA_TEXTURE_DESC known{};
