@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/contract/kernel_attributes.h"
 #include "compiler/link/block_values.h"
 #include "compiler/link/column_walks.h"
 #include "compiler/link/descriptor_fields.h"
@@ -217,7 +218,7 @@ void KeepWarpsThatTakeTurns(llvm::Module& module) {
   llvm::Function* warp = module.getFunction("tutti.warp");
   const auto descriptor = DescriptorFields::Of(module);
   if (warp == nullptr || warp->arg_size() != 2 || !descriptor || ThreadsOf(*descriptor) <= guest::kWarpSize) return;
-  if (!HasColumnWalks(*warp)) return;
+  if (warp->hasFnAttribute(kOneAfterTheOther) || !HasColumnWalks(*warp)) return;
   warp->removeFnAttr(llvm::Attribute::AlwaysInline);
   llvm::IRBuilder<> builder(&warp->getEntryBlock(), warp->getEntryBlock().begin());
   static_assert(offsetof(WarpState, block) == 0);

@@ -114,6 +114,90 @@ TEST(ColumnWalks, WarpsTakeTurnsWhereTheyReadFarFromTheRoundBefore) {
   }
 }
 
+// Warps that sum a column each while they hold a lock; `take` goes on at `have` when it has it.
+std::string Locked(const std::string& take, const std::string& functions = "") {
+  return fmt::format(R"(
+.version 8.0
+.target sm_80
+.address_size 64
+{}
+.visible .entry k(.param .u64 from, .param .u64 sums, .param .u64 lock, .param .u32 width, .param .u32 rows)
+{{
+.reg .b64 %from, %sums, %lock, %a; .reg .b32 %x, %y, %tx, %i, %k, %s, %v, %w, %m; .reg .pred %p, %q;
+ld.param.u64 %from, [from]; ld.param.u64 %sums, [sums]; ld.param.u64 %lock, [lock];
+ld.param.u32 %w, [width]; ld.param.u32 %m, [rows];
+mov.u32 %tx, %tid.x; mov.u32 %y, %tid.y; mad.lo.u32 %x, %y, 32, %tx;
+setp.ne.u32 %q, %tx, 0;
+@%q bra have;
+again:
+{}
+have:
+bar.warp.sync 0xffffffff;
+mov.u32 %s, 0; mov.u32 %k, 0; mov.u32 %i, %x;
+loop:
+mad.wide.u32 %a, %i, 4, %from;
+ld.global.b32 %v, [%a];
+mad.lo.u32 %s, %s, 3, %v;
+add.u32 %i, %i, %w; add.u32 %k, %k, 1;
+setp.lt.u32 %p, %k, %m;
+@%p bra loop;
+mad.wide.u32 %a, %x, 4, %sums;
+st.global.b32 [%a], %s;
+bar.warp.sync 0xffffffff;
+@%q bra out;
+st.release.gpu.global.b32 [%lock], 0;
+out:
+ret;
+}}
+)",
+                     functions, take);
+}
+
+// A warp that has a lock has let it go when the next one asks, as long as it does not stop in a round.
+TEST(ColumnWalks, WarpsTakeNoTurnsWhereOneMayWaitForAnotherThoughItDoesNotYield) {
+  const std::string recursive = R"(
+.func (.param .b32 result) attempt(.param .b64 a)
+{
+.reg .b64 %a; .reg .b32 %r; .reg .pred %p;
+ld.param.u64 %a, [a];
+atom.acquire.gpu.global.cas.b32 %r, [%a], 0, 1;
+setp.gt.u32 %p, %r, 1;
+@!%p bra fine;
+{ .param .b64 p0; .param .b32 p1; st.param.b64 [p0], %a; call (p1), attempt, (p0); ld.param.b32 %r, [p1]; }
+fine:
+st.param.b32 [result], %r;
+ret;
+})";
+  const std::string by_call = Locked(
+      "{ .param .b64 p0; .param .b32 p1; st.param.b64 [p0], %lock; call (p1), attempt, (p0); ld.param.b32 %v, [p1]; }\n"
+      "setp.ne.u32 %p, %v, 0;\n@%p bra again;",
+      recursive);
+  const std::string by_addition =
+      Locked("atom.acquire.gpu.global.add.u32 %v, [%lock], 1;\nsetp.ne.u32 %p, %v, 0;\n@%p bra again;");
+  const std::string by_nothing = Locked("red.global.add.u32 [%lock], 1;");
+  for (const HostTarget& target : Targets()) {
+    EXPECT_TRUE(Optimized(by_nothing, target, {32, 4, 1}).contains("@llvm.prefetch"));
+    for (const std::string& text : {by_call, by_addition}) {
+      ASSERT_FALSE(Optimized(text, target, {32, 4, 1}).contains("@llvm.prefetch")) << text;
+      const Numbers n{.width = 128, .rows = 9, .limit = 128, .stop = 2000};
+      const Arrays expected = Expected(n);
+      Arrays got(n);
+      uint32_t lock = 0;
+      auto module = TestModule::Open(text, {.target = target});
+      ASSERT_TRUE(module) << module.error().text;
+      const auto result = module->Run("k", GridLaunch{.block = {32, 4, 1}}
+                                               .Param(got.from.data())
+                                               .Param(got.sums.data())
+                                               .Param(&lock)
+                                               .Param(n.width)
+                                               .Param(n.rows));
+      ASSERT_TRUE(result && !result->fault);
+      EXPECT_EQ(got.sums, expected.sums);
+      EXPECT_EQ(lock, 0u);
+    }
+  }
+}
+
 TEST(ColumnWalks, EachThreadHasItsOwnRoundsAndLeavesWhenItLikes) {
   for (const HostTarget& target : Targets()) {
     auto module = TestModule::Open(kOfBlock, {.target = target});

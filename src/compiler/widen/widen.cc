@@ -7,12 +7,14 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
+#include "compiler/contract/kernel_attributes.h"
 #include "compiler/widen/analysis/block_waits.h"
 #include "compiler/widen/analysis/intrinsics.h"
 #include "compiler/widen/analysis/local_frame.h"
 #include "compiler/widen/control/calls.h"
 #include "compiler/widen/divergence/prepare.h"
 #include "compiler/widen/divergence/separation.h"
+#include "compiler/widen/divergence/spin_loops.h"
 #include "compiler/widen/emit/function_emitter.h"
 #include "compiler/widen/emit/kernel_descriptor.h"
 #include "compiler/widen/emit/module_state.h"
@@ -55,13 +57,14 @@ llvm::Function* Declare(llvm::Module& module, llvm::FunctionType* type, const ll
 
 // Warps that run one after the other share what they read of their block: the warp's code is inlined into the loop over
 // all warps, and what depends on the block alone moves out of the loop.
-llvm::Function* DeclareKernel(llvm::Module& module) {
+llvm::Function* DeclareKernel(llvm::Module& module, bool may_wait_unseen) {
   llvm::SmallVector<llvm::Type*, 2> parameters{llvm::PointerType::get(module.getContext(), 0)};
   const bool yields = MayYield(module);
   if (!yields) parameters.push_back(parameters[0]);
   llvm::Function* kernel = Declare(
       module, llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), parameters, false), "tutti.warp");
   if (!yields) kernel->addFnAttr(llvm::Attribute::AlwaysInline);
+  if (may_wait_unseen) kernel->addFnAttr(kOneAfterTheOther);
   return kernel;
 }
 
@@ -71,6 +74,7 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
   TUTTI_TRY(PrepareForWidening(module, options));
   ModuleState state(module, options);
   state.may_wait_for_blocks = MayWaitForBlocks(module);
+  const bool may_wait_unseen = MayWaitUnseen(module);
   InterleaveLocals(*module.getFunction("tutti.kernel"));
 
   std::vector<llvm::Function*> scalars;
@@ -93,7 +97,7 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
   llvm::Function* kernel = nullptr;
   for (llvm::Function* scalar : scalars) {
     if (scalar->getName() == "tutti.kernel") {
-      kernel = DeclareKernel(module);
+      kernel = DeclareKernel(module, may_wait_unseen);
     } else {
       state.wide[scalar] = Declare(module, WideFunctionType(*scalar), "warp." + scalar->getName());
     }

@@ -225,6 +225,21 @@ unsigned CountAttempts(const Loop& loop) {
   return count;
 }
 
+bool MayWaitUnseen(const llvm::Module& module) {
+  return llvm::any_of(module, [](const llvm::Function& function) {
+    if (function.isDeclaration()) return false;
+    const llvm::DominatorTree dominators(const_cast<llvm::Function&>(function));  // nothing is changed
+    const llvm::LoopInfo loops(dominators);
+    const bool is_kernel = function.getName() == "tutti.kernel";  // others may be called in loops
+    return llvm::any_of(llvm::instructions(function), [&](const Instruction& instruction) {
+      const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+      const bool shows_others = AtomicAddress(instruction) != nullptr || (load != nullptr && !load->isSimple());
+      return shows_others && !instruction.use_empty() &&
+             (!is_kernel || loops.getLoopFor(instruction.getParent()) != nullptr);
+    });
+  });
+}
+
 bool MaySpin(const llvm::Function& function) {
   // LLVM's type for both kinds of functions; nothing is changed.
   const llvm::DominatorTree dominators(const_cast<llvm::Function&>(function));

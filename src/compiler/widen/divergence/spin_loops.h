@@ -34,6 +34,11 @@ std::vector<llvm::BasicBlock*> SpinLoopHeaders(llvm::Function& function);
 // The atomic operations in the loop that attempt something: they read what others wrote, and the loop tests the result.
 unsigned CountAttempts(const llvm::Loop& loop);
 
+// A warp may wait for another of its block though no loop yields: by a loop that asks in a function that is not
+// inlined, or by an operation that is taken for progress (`while (atomicAdd(&lock, 1) != 0);`). That ends as long as
+// each warp has ended when the next one begins, and not where a warp stops in between.
+bool MayWaitUnseen(const llvm::Module& module);
+
 // Something in the function may make it spin; for functions whose loops are not in canonical form yet.
 bool MaySpin(const llvm::Function& function);
 
