@@ -14,7 +14,7 @@ done
 log=$(cat "$CUDA_MPS_LOG_DIRECTORY/server.log")
 expect_in "the server's log" "The driver of the GPU is $TUTTI_VENDOR_LIBCUDA" "$log"
 expect_in "the server's log" "limits of SM partitions do not hold yet" "$log"
-expect_in "the report" '"capabilities":["ptx","machine_code","kernel_time_limits","active_thread_percentages","client_priorities"]' "$(ask report)"
+expect_in "the report" '"capabilities":["ptx","machine_code","arrays","kernel_time_limits","active_thread_percentages","client_priorities"]' "$(ask report)"
 # What stands in for machine code on the CPU device is left out.
 text=$("$bin/tutti" run -- sh -c 'echo "${LD_AUDIT-none} $TUTTI_LIBRARIES ${CUPY_COMPILE_WITH_PTX-none}"')
 expect "what tutti run sets" "none vendors none" "$text"

@@ -10,7 +10,7 @@ export TUTTI_ISOLATION=shared TUTTI_TRUST=1
 "$control" -d
 text=$("$(program reduction)" 2>&1) || fail "a program alone: $text"
 expect_in "the server's log" "Programs of a user share its contexts" "$(cat "$CUDA_MPS_LOG_DIRECTORY/server.log")"
-expect_in "the report" '"capabilities":["ptx","machine_code","kernel_time_limits","active_thread_percentages","client_priorities","shared_contexts"]' "$(ask report)"
+expect_in "the report" '"capabilities":["ptx","machine_code","arrays","kernel_time_limits","active_thread_percentages","client_priorities","shared_contexts"]' "$(ask report)"
 # The oldest first; one is kept ready.
 executors() { pgrep -P "$(pgrep -P "$(ask get_server_list)")" | sort -n; }
 "$(program vector_add)" --seconds 20 > "$work/killed" 2>&1 &
