@@ -28,14 +28,12 @@ CUDA_TEXTURE_DESC SamplingOf(const wire::TextureCreateBody& texture) {
   return sampling;
 }
 
-CUDA_RESOURCE_VIEW_DESC ViewOf(const wire::TextureCreateBody& texture, const wire::ArrayShape& shape, uint32_t level) {
-  const bool has_layers = (shape.flags & (wire::kLayeredArray | wire::kCubeMapArray)) != 0;
-  const auto halved = [level](uint64_t extent) { return extent == 0 ? 0 : std::max<uint64_t>(extent >> level, 1); };
+CUDA_RESOURCE_VIEW_DESC ViewOf(const wire::TextureCreateBody& texture, const wire::ArrayLevel& level) {
   CUDA_RESOURCE_VIEW_DESC view{};
   view.format = texture.view_format;
-  view.width = halved(shape.width);
-  view.height = halved(shape.height);
-  view.depth = has_layers ? shape.depth : halved(shape.depth);
+  view.width = level.width;
+  view.height = level.height;
+  view.depth = level.depth;
   view.firstMipmapLevel = texture.view_first_level;
   view.lastMipmapLevel = texture.view_last_level;
   view.firstLayer = texture.view_first_layer;
@@ -143,7 +141,8 @@ tutti::Result<uint64_t> Arrays::CreateTexture(const wire::TextureCreateBody& tex
   } else {
     const CUDA_TEXTURE_DESC sampling = SamplingOf(texture);
     const auto level = array != nullptr ? array->layout.LevelAt(texture.address - array->address) : std::nullopt;
-    const CUDA_RESOURCE_VIEW_DESC view = level ? ViewOf(texture, array->shape, *level) : CUDA_RESOURCE_VIEW_DESC{};
+    const CUDA_RESOURCE_VIEW_DESC view =
+        level ? ViewOf(texture, array->layout.Level(*level)) : CUDA_RESOURCE_VIEW_DESC{};
     TUTTI_TRY(vendor_.Check(
         vendor_.cuTexObjectCreate(&number, &resource, &sampling, texture.view_format != 0 ? &view : nullptr),
         "cuTexObjectCreate"));

@@ -14,7 +14,7 @@ constexpr uint64_t kMostBytes = 1ull << 46;
 // what is copied to where there is none.
 constexpr uint32_t kMappedLater = 0x40 | 0x80;
 
-uint64_t Halved(uint64_t extent, uint32_t level) { return std::max<uint64_t>(extent >> level, 1); }
+uint64_t Halved(uint64_t extent, uint32_t level) { return extent == 0 ? 0 : std::max<uint64_t>(extent >> level, 1); }
 
 }  // namespace
 
@@ -38,9 +38,12 @@ ArrayLevel ArrayLayout::Level(uint32_t number) const {
   const bool has_layers = (shape_.flags & (kLayeredArray | kCubeMapArray)) != 0;
   ArrayLevel level;
   for (uint32_t i = 0;; ++i) {
-    level.row_bytes = Halved(shape_.width, i) * texel_bytes_;
-    level.rows = Halved(shape_.height, i);
-    level.planes = has_layers ? std::max<uint64_t>(shape_.depth, 1) : Halved(shape_.depth, i);
+    level.width = Halved(shape_.width, i);
+    level.height = Halved(shape_.height, i);
+    level.depth = has_layers ? shape_.depth : Halved(shape_.depth, i);
+    level.row_bytes = level.width * texel_bytes_;
+    level.rows = std::max<uint64_t>(level.height, 1);
+    level.planes = std::max<uint64_t>(level.depth, 1);
     if (i == number) return level;
     level.begin = AlignUp(level.begin + level.bytes(), kLevelAlignment);
   }

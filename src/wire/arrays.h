@@ -26,8 +26,9 @@ struct ArrayShape {
 inline constexpr uint32_t kMostArrayLevels = 32;
 inline constexpr uint32_t kLayeredArray = 1, kCubeMapArray = 4;  // of flags
 
-// Where a level lies among the addresses of its array.
+// What a level is, and where it lies among the addresses of its array.
 struct ArrayLevel {
+  uint64_t width = 0, height = 0, depth = 0;  // as ArrayShape has them: half of the level's before
   uint64_t begin = 0;
   uint64_t row_bytes = 0, rows = 0, planes = 0;
   uint64_t plane_bytes() const { return row_bytes * rows; }

@@ -78,15 +78,9 @@ int SetSampling(TextureCreateBody& body, const CUDA_TEXTURE_DESC& sampling) {
   return CUDA_SUCCESS;
 }
 
-// A view tells the array's own extents; it changes none.
 int SetView(TextureCreateBody& body, const CUDA_RESOURCE_DESC& resource, const CUDA_RESOURCE_VIEW_DESC& view) {
   if (view.format == CU_RES_VIEW_FORMAT_NONE) return CUDA_SUCCESS;
-  const Array* const array = ArrayOf(resource);
-  if (array == nullptr) return Complain(CUDA_ERROR_INVALID_VALUE, "views are for textures of arrays");
-  const CUDA_ARRAY3D_DESCRIPTOR& shape = array->descriptor();
-  if (view.width != shape.Width || view.height != shape.Height || view.depth != shape.Depth)
-    return Complain(CUDA_ERROR_INVALID_VALUE, "the view is of {}x{}x{} texels, the array has {}x{}x{}", view.width,
-                    view.height, view.depth, shape.Width, shape.Height, shape.Depth);
+  if (const auto array = ArraySeen(resource, view); !array) return array.error();
   body.view_format = view.format;
   CU_TRY(Set(body.view_first_level, view.firstMipmapLevel));
   CU_TRY(Set(body.view_last_level, view.lastMipmapLevel));

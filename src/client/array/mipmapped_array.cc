@@ -8,8 +8,6 @@
 namespace tutti::client {
 namespace {
 
-size_t Halved(size_t extent, unsigned level) { return extent == 0 ? 0 : std::max<size_t>(extent >> level, 1); }
-
 bool HasLayers(const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
   return (descriptor.Flags & (cuda::CUDA_ARRAY3D_LAYERED | cuda::CUDA_ARRAY3D_CUBEMAP)) != 0;
 }
@@ -41,11 +39,11 @@ Answer<MipmappedArray*> MipmappedArray::Create(Context& context, const cuda::CUD
 bool MipmappedArray::MakeLevels(const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, const ArrayMemory& memory,
                                 std::span<Array*> levels) {
   for (unsigned i = 0; i < levels.size(); ++i) {
-    cuda::CUDA_ARRAY3D_DESCRIPTOR shape = descriptor;
-    shape.Width = Halved(shape.Width, i);
-    shape.Height = Halved(shape.Height, i);
-    if (!HasLayers(descriptor)) shape.Depth = Halved(shape.Depth, i);
     const wire::ArrayLevel level = memory.layout.Level(i);
+    cuda::CUDA_ARRAY3D_DESCRIPTOR shape = descriptor;
+    shape.Width = level.width;
+    shape.Height = level.height;
+    shape.Depth = level.depth;
     levels[i] = Array::pool_.Create(shape, memory.address + level.begin, memory.allocation, level.row_bytes, true);
     if (levels[i] == nullptr) return false;
   }

@@ -130,14 +130,8 @@ int SetViewLayers(Texture& texture, const Array* const (&levels)[guest::kMostLev
   return CUDA_SUCCESS;
 }
 
-// A view tells the array's own extents; it changes none.
 int SetView(Texture& texture, const CUDA_RESOURCE_DESC& resource, const CUDA_RESOURCE_VIEW_DESC& view) {
-  const Array* const array = ArrayOf(resource);
-  if (array == nullptr) return Complain(CUDA_ERROR_INVALID_VALUE, "views are for textures of arrays");
-  const CUDA_ARRAY3D_DESCRIPTOR& shape = array->descriptor();
-  if (view.width != shape.Width || view.height != shape.Height || view.depth != shape.Depth)
-    return Complain(CUDA_ERROR_INVALID_VALUE, "the view is of {}x{}x{} texels, the array has {}x{}x{}", view.width,
-                    view.height, view.depth, shape.Width, shape.Height, shape.Depth);
+  CU_ASSIGN(const Array* const array, ArraySeen(resource, view));
   const Array* levels[guest::kMostLevels] = {array};
   if (resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) {
     const MipmappedArray* all = MipmappedArray::Find(resource.res.mipmap.hMipmappedArray);
@@ -163,6 +157,15 @@ const Array* ArrayOf(const CUDA_RESOURCE_DESC& resource) {
   if (resource.resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) return nullptr;
   const MipmappedArray* array = MipmappedArray::Find(resource.res.mipmap.hMipmappedArray);
   return array != nullptr ? array->level(0) : nullptr;
+}
+
+Answer<const Array*> ArraySeen(const CUDA_RESOURCE_DESC& resource, const CUDA_RESOURCE_VIEW_DESC& view) {
+  const Array* const array = ArrayOf(resource);
+  if (array == nullptr) return Refuse(Complain(CUDA_ERROR_INVALID_VALUE, "views are for textures of arrays"));
+  const CUDA_ARRAY3D_DESCRIPTOR& shape = array->descriptor();
+  if (view.width == shape.Width && view.height == shape.Height && view.depth == shape.Depth) return array;
+  return Refuse(Complain(CUDA_ERROR_INVALID_VALUE, "the view is of {}x{}x{} texels, the array has {}x{}x{}", view.width,
+                         view.height, view.depth, shape.Width, shape.Height, shape.Depth));
 }
 
 Answer<Texture> DescribeTexels(const CUDA_RESOURCE_DESC& resource, const CUDA_RESOURCE_VIEW_DESC& view) {

@@ -12,6 +12,10 @@ class Array;
 // The array behind a texture, of a mipmapped one the first level; null if there is none.
 const Array* ArrayOf(const cuda::CUDA_RESOURCE_DESC& resource);
 
+// The array that `view` is of. It tells that array's own extents, since it changes none: INVALID_VALUE otherwise, and
+// for resources that are no arrays.
+Answer<const Array*> ArraySeen(const cuda::CUDA_RESOURCE_DESC& resource, const cuda::CUDA_RESOURCE_VIEW_DESC& view);
+
 // The texels of a resource, seen through `view` (all zero: as they are). INVALID_VALUE or INVALID_HANDLE for what is
 // not one, NOT_SUPPORTED for block-compressed views. Thread-safe.
 Answer<guest::Texture> DescribeTexels(const cuda::CUDA_RESOURCE_DESC& resource,
