@@ -7,6 +7,7 @@
 //
 // Processor time of this thread, the least of many runs: the machine may be shared.
 #include <fmt/format.h>
+#include <omp.h>
 #include <time.h>
 
 #include <algorithm>
@@ -97,6 +98,7 @@ double Least(const std::function<void()>& body) {
 int main(int count, char** arguments) {
   using namespace bench;
   using tutti::compiler::CompileOptions, tutti::compiler::HostTarget, tutti::compiler::TestModule;
+  omp_set_num_threads(1);  // of the C++
   CompileOptions options{.target = HostTarget::Detect()};
   bool with_native = true;
   std::string ptx;

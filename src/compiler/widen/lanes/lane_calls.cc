@@ -18,6 +18,7 @@
 #include "compiler/widen/analysis/span.h"
 #include "compiler/widen/emit/function_emitter.h"
 #include "compiler/widen/lanes/lane_rounds.h"
+#include "compiler/widen/lanes/round_question.h"
 #include "compiler/widen/memory/address_check.h"
 
 namespace tutti::compiler {
@@ -94,6 +95,7 @@ class LaneCall {
       results.back()->Clear();
     }
     emitter_.module().wide_operations += 4 * (arguments.size() + results.size());
+    for (const BasicBlock& block : function_) FindCounted(block);
 
     emitter_.ForEachLane(emitter_.mask_bits(), [&](Value* lane) {
       lane_ = lane;
@@ -122,7 +124,10 @@ class LaneCall {
     for (BasicBlock* block : blocks) starts_[block] = make(block->getName());
     BasicBlock* done = make("");
     builder_.CreateBr(starts_[&function_.getEntryBlock()]);
-    for (BasicBlock* block : blocks) FindCounted(*block);
+    for (auto& [block, counted] : counted_) {
+      counted.unchecked = starts_[block];
+      counted.checked = make("");
+    }
     for (BasicBlock* block : blocks) {
       builder_.SetInsertPoint(starts_[block]);
       if (const auto counted = counted_.find(block); counted != counted_.end()) {
@@ -211,7 +216,8 @@ class LaneCall {
   // The same for a loop that has been asked for all its rounds: the second copy is entered in front of the first round.
   struct Counted {
     CountedLoop loop;
-    llvm::SmallVector<const Instruction*, 4> spans;
+    llvm::SmallVector<RoundAccess, 4> accesses;
+    Value* holds_for_warp = nullptr;  // i1, in front of the lanes' loop
     BasicBlock *unchecked = nullptr, *checked = nullptr;
   };
 
@@ -226,60 +232,31 @@ class LaneCall {
       const Region region = RegionOfAccess(instruction);
       if (AddressCheck(emitter_, region, instruction).is_off() || !CanBeCheckedAtOnce(*span, region)) continue;
       if (span->accesses > 1 && IsKnownAtStart(*span->base, block)) return;
-      if (span->accesses == 1 && StepLog2(*span->base, block, span->align_log2)) counted.spans.push_back(&instruction);
+      if (span->accesses == 1 && StepLog2(*span->base, block, span->align_log2))
+        counted.accesses.push_back({&instruction, span, region});
     }
-    if (counted.spans.empty()) return;
-    counted.unchecked = starts_[&block];
-    counted.checked = BasicBlock::Create(counted.unchecked->getContext(), "", counted.unchecked->getParent());
+    if (counted.accesses.empty()) return;
+    counted.holds_for_warp = AllRoundsHoldForWarp(emitter_, call_, counted.loop, counted.accesses);
     counted_[&block] = std::move(counted);
   }
 
   // In place of the branch to the loop.
   void AskForAllRounds(const Counted& counted) {
-    const CountedLoop& loop = counted.loop;
-    Value *first = Made(loop.first), *end = Made(loop.end);
-    Value* distance = loop.counts_down ? builder_.CreateSub(first, end) : builder_.CreateSub(end, first);
-    Value* last = builder_.CreateLShr(distance, loop.step_log2);
-    last = builder_.CreateZExt(builder_.CreateSub(last, llvm::ConstantInt::get(last->getType(), 1)),
-                               builder_.getInt64Ty());
-    Value* holds = builder_.getTrue();
-    if (loop.step_log2 != 0) {
-      Value* rest = builder_.CreateAnd(distance, (uint64_t{1} << loop.step_log2) - 1);
-      holds = builder_.CreateICmpEQ(rest, llvm::ConstantInt::get(rest->getType(), 0));
-    }
-    for (const Instruction* access : counted.spans) {
-      const BasicBlock& block = *access->getParent();
-      const Span& span = *spans_.Of(*access);
-      const Region region = RegionOfAccess(*access);
-      Value* address =
-          builder_.CreateAdd(AtStart(*span.base, loop, block), builder_.getInt64(static_cast<uint64_t>(span.low)));
-      if (region.base != nullptr) address = builder_.CreateAdd(address, region.base);
-      AddressCheck check(emitter_, region, *access, span.align_log2);
-      Value* rounds = check.ElementsFrom(address, static_cast<uint64_t>(span.high - span.low),
-                                         *StepLog2(*span.base, block, span.align_log2));
-      holds = builder_.CreateAnd(holds, builder_.CreateICmpULT(last, rounds));
-    }
+    Value* holds = counted.holds_for_warp;
+    if (holds == nullptr)
+      holds = AllRoundsHold(emitter_, counted.loop, counted.accesses, [&](const Value& value) {
+        Value* made = Made(const_cast<Value*>(&value));
+        return made->getType()->isPointerTy() ? builder_.CreatePtrToInt(made, builder_.getInt64Ty()) : made;
+      });
     builder_.CreateCondBr(holds, counted.unchecked, counted.checked,
                           llvm::MDBuilder(builder_.getContext()).createLikelyBranchWeights());
   }
 
-  // i64: an address of which StepLog2 knows the step, in the first round.
-  Value* AtStart(const Value& value, const CountedLoop& loop, const BasicBlock& block) {
-    const auto* instruction = llvm::dyn_cast<Instruction>(&value);
-    if (instruction == nullptr || instruction->getParent() != &block) {
-      Value* made = Made(const_cast<Value*>(&value));
-      return made->getType()->isPointerTy() ? builder_.CreatePtrToInt(made, builder_.getInt64Ty()) : made;
-    }
-    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction))
-      return AtStart(*phi->getIncomingValueForBlock(loop.before), loop, block);
-    if (llvm::isa<llvm::IntToPtrInst>(instruction)) return AtStart(*instruction->getOperand(0), loop, block);
-    return builder_.CreateAdd(AtStart(*instruction->getOperand(0), loop, block),
-                              AtStart(*instruction->getOperand(1), loop, block));
-  }
-
   void CopyCounted(BasicBlock& block, const Counted& counted) {
     for (const llvm::PHINode& phi : block.phis()) CopyInstruction(phi);
-    CopyUnchecked(block, counted.spans, {});
+    llvm::SmallVector<const Instruction*, 4> spans;
+    for (const RoundAccess& access : counted.accesses) spans.push_back(access.instruction);
+    CopyUnchecked(block, spans, {});
     CopyChecked(block, counted.checked, ends_[counted.loop.before],
                 [&](const llvm::PHINode& phi) { return Made(phi.getIncomingValueForBlock(counted.loop.before)); });
   }

@@ -8,6 +8,7 @@
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include "compiler/widen/lanes/lane_regions.h"
+#include "compiler/widen/lanes/rolled_loops.h"
 
 namespace tutti::compiler {
 namespace {
@@ -159,15 +160,19 @@ void EndLoopsInPhis(llvm::Function& function) {
 bool IsLaneFunction(const llvm::Function& function) { return function.hasFnAttribute(kMark); }
 
 std::vector<llvm::Function*> OutlineLaneRegions(llvm::Function& scalar, const ModuleState& state) {
-  const llvm::DominatorTree dominators(scalar);
-  const llvm::LoopInfo loops(dominators);
+  llvm::DominatorTree dominators(scalar);
+  llvm::LoopInfo loops(dominators);
   // Without the block's shape no address is known to be next to another one's.
   if (state.options.block[0] == 0 || !MayHaveRegions(loops)) return {};
-  Schedule schedule(scalar, loops);
-  const ShapeAnalysis shapes(scalar, state.block, state.frame_bytes, schedule);
+  const auto find = [&] {
+    Schedule schedule(scalar, loops);
+    const ShapeAnalysis shapes(scalar, state.block, state.frame_bytes, schedule);
+    return FindLaneRegions(scalar, loops, dominators, shapes, state.options);
+  };
+  std::vector<LaneRegion> regions = find();
+  if (RollLoops(regions, loops, dominators)) regions = find();
   std::vector<llvm::Function*> made;
-  for (LaneRegion& region : FindLaneRegions(scalar, loops, dominators, shapes, state.options))
-    made.push_back(&Outliner(std::move(region)).Outline());
+  for (LaneRegion& region : regions) made.push_back(&Outliner(std::move(region)).Outline());
   for (llvm::Function* function : made) EndLoopsInPhis(*function);
   return made;
 }

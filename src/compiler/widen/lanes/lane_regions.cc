@@ -1,5 +1,6 @@
 #include "compiler/widen/lanes/lane_regions.h"
 
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/CFG.h>
@@ -290,6 +291,7 @@ class LaneRegionFinder {
     LaneRegion both;
     both.before = dominators_.findNearestCommonDominator(first.before, second.before);
     both.exit = post_dominators_.findNearestCommonDominator(first.exit, second.exit);
+    if (both.before == nullptr || AreAlternatives(first, second, *both.before)) return std::nullopt;
     if (!Grow(both)) return std::nullopt;
     for (BasicBlock* block : both.blocks) {
       if (first.blocks.contains(block) || second.blocks.contains(block)) continue;
@@ -298,6 +300,15 @@ class LaneRegionFinder {
     if (!both.blocks.contains(first.blocks.front()) || !both.blocks.contains(second.blocks.front()))
       return std::nullopt;
     return both;
+  }
+
+  // A lane comes through one of them on each way from `before`.
+  bool AreAlternatives(const LaneRegion& first, const LaneRegion& second, BasicBlock& before) const {
+    const llvm::SmallPtrSet<BasicBlock*, 1> apart{&before};
+    const auto follows = [&](const LaneRegion& one, const LaneRegion& other) {
+      return llvm::isPotentiallyReachable(one.blocks.front(), other.blocks.front(), &apart, &dominators_, &loops_);
+    };
+    return !follows(first, second) && !follows(second, first);
   }
 
   const llvm::LoopInfo& loops_;

@@ -298,10 +298,15 @@ llvm::Value* AddressCheck::ElementsFrom(llvm::Value* base, uint64_t bytes, uint6
 // become two conditions of each access.
 llvm::Value* AddressCheck::Elements(llvm::Value* base, uint64_t bytes, uint64_t scale_log2, unsigned align_log2) {
   llvm::IRBuilder<>& builder = emitter_.builder();
-  llvm::Value* place = Rotated(builder.CreateSub(base, Likely().start), align_log2);
-  llvm::Value* left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, RotatedLimit(bytes, align_log2), place);
+  const auto as_wide = [&](llvm::Value* value) {
+    return base->getType()->isVectorTy() ? builder.CreateVectorSplat(kLanes, value) : value;
+  };
+  llvm::Value* place = Rotated(builder.CreateSub(base, as_wide(Likely().start)), align_log2);
+  llvm::Value* left =
+      builder.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, as_wide(RotatedLimit(bytes, align_log2)), place);
   const uint64_t apart_log2 = scale_log2 - align_log2;
-  return builder.CreateLShr(builder.CreateAdd(left, builder.getInt64((uint64_t{1} << apart_log2) - 1)), apart_log2);
+  llvm::Value* rest = llvm::ConstantInt::get(left->getType(), (uint64_t{1} << apart_log2) - 1);
+  return builder.CreateLShr(builder.CreateAdd(left, rest), apart_log2);
 }
 
 llvm::Value* AddressCheck::SpanHolds(unsigned most_runs) {

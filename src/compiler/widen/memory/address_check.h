@@ -57,7 +57,7 @@ class AddressCheck {
   // The same where `is_off`, too: of more than the active lanes access, which may lie outside.
   llvm::Value* Contains(llvm::Value* address, uint64_t bytes, unsigned align_log2);
   // i64: how many elements of `bytes`, 2^scale_log2 apart, lie in the likely memory from `base` on, all aligned; 0 if
-  // `base` is not in it. The scale is at least the alignment.
+  // `base` is not in it. The scale is at least the alignment. For all lanes if `base` is a vector.
   llvm::Value* ElementsFrom(llvm::Value* base, uint64_t bytes, uint64_t scale_log2);
   // i1: everything that the accesses of this access's span reach is in the likely memory, whichever lanes make them,
   // and no lane's index wraps. Null if the addresses are not in runs, or in more than `most_runs`. Call it only on the
