@@ -17,6 +17,7 @@
 #include <string>
 
 #include "compiler/link/constants_last.h"
+#include "compiler/link/first_lanes.h"
 #include "compiler/link/lockstep.h"
 #include "compiler/link/promote_halves.h"
 #include "compiler/link/quiet_rounds.h"
@@ -41,6 +42,7 @@ void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
     passes.addPass(llvm::ADCEPass());
     passes.addPass(llvm::SimplifyCFGPass());
   }
+  passes.addPass(FirstLanesPass());
   if (!machine.getTargetFeatureString().contains("+avx512fp16")) passes.addPass(PromoteHalvesPass());
   passes.addPass(SinkRarePass());
   llvm::ModulePassManager all;
