@@ -7,6 +7,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/ValueHandle.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -156,6 +157,28 @@ void InlineWhatSpins(llvm::Module& module) {
   }
 }
 
+// LLVM drops the place in the source of one of two equal loads that it makes one: metadata that it does not know. A
+// fault would have no line.
+class SourcePlaces {
+ public:
+  explicit SourcePlaces(llvm::Function& function) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (llvm::MDNode* place = instruction.getMetadata(kPlace)) places_.emplace_back(&instruction, place);
+    }
+  }
+  void Restore() {
+    for (const auto& [value, place] : places_) {
+      auto* instruction = llvm::dyn_cast_or_null<llvm::Instruction>(value);
+      if (instruction != nullptr && instruction->getMetadata(kPlace) == nullptr)
+        instruction->setMetadata(kPlace, place);
+    }
+  }
+
+ private:
+  static constexpr const char* kPlace = "tutti.loc";
+  std::vector<std::pair<llvm::WeakVH, llvm::MDNode*>> places_;
+};
+
 }  // namespace
 
 void MakeCanonical(llvm::Function& function) {
@@ -204,7 +227,9 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
     llvm::removeUnreachableBlocks(function);
     llvm::EliminateUnreachableBlocks(function);
     functions.clear();
+    SourcePlaces places(function);
     passes.run(function, functions);
+    places.Restore();
     llvm::EliminateUnreachableBlocks(function);
     functions.clear();
     if (HasIrreducibleLoop(function)) {

@@ -104,6 +104,23 @@ TEST_F(AddressCheck, OneAnswerForManyAccessesHidesNone) {
   ExpectFault(Run(begin() - 4), 0, begin() - 4);
 }
 
+// The first of the two is the one that is made.
+TEST_F(AddressCheck, EqualLoadsThatBecomeOneKeepTheirLine) {
+  Build(R"(  %t = zext i32 %tx to i64
+  %t4 = shl i64 %t, 2
+  %a = add i64 %p0, %t4
+  %p = inttoptr i64 %a to ptr addrspace(1)
+  %x = load i32, ptr addrspace(1) %p, !tutti.loc !{i32 31, i32 0, i32 0}
+  %y = load i32, ptr addrspace(1) %p, !tutti.loc !{i32 32, i32 0, i32 0}
+  %z = mul i32 %x, %y
+  store i32 %z, ptr addrspace(1) %p, !tutti.loc !{i32 33, i32 0, i32 0}
+  ret void
+)");
+  const auto fault = Run(end() - 16);
+  ExpectFault(fault, 4, end());
+  EXPECT_EQ(fault->ptx_line, 31u);
+}
+
 TEST_F(AddressCheck, OneAnswerForOneAddressHidesNone) {
   Build(At("a", 0, 8) + At("b", 0, 0) + At("c", 0, 64) + R"(
   %x = load volatile i32, ptr addrspace(1) %a
