@@ -8,6 +8,7 @@
 // Processor time of this thread, the least of many runs: the machine may be shared.
 #include <fmt/format.h>
 #include <omp.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include <algorithm>
@@ -20,9 +21,12 @@
 
 namespace bench {
 
-// Here the device's memory is this program's.
+// Here the device's memory is this program's, in huge pages as the device's own.
 Memory::Memory(OpenCl* /*opencl*/, const void* data, size_t size) : bytes(size), opencl_(nullptr) {
-  void* copy = std::aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+  constexpr size_t kHugePage = 2 << 20;
+  const size_t rounded = (size + kHugePage - 1) / kHugePage * kHugePage;
+  void* copy = std::aligned_alloc(kHugePage, rounded);
+  madvise(copy, rounded, MADV_HUGEPAGE);
   std::memcpy(copy, data, size);
   address = reinterpret_cast<CUdeviceptr>(copy);
 }

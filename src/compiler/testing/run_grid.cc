@@ -200,8 +200,12 @@ GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& 
   }
   GridResult result;
   codes.BlockBegins(runs[0]);
+  // As an SM does, unless each is to begin with another code than the one before.
+  const bool goes_on = at_once == 1 && launch.newer_code == NewerCode::kNever;
+  if (goes_on) runs[0].GoOnTo(blocks);
   bool sound = RunToTheEnd(thread, resident, &result);
-  for (uint64_t i = at_once; sound && i < blocks; ++i) {
+  for (uint64_t i = goes_on ? runs[0].index() + 1 : at_once; sound && i < blocks;
+       i = goes_on ? runs[0].index() + 1 : i + 1) {
     result.begun_anew += codes.BlockBeganAnew(runs[0]) ? 1 : 0;
     if (runs[0].HasNewest()) {
       runs[0].PrepareNext(i);
@@ -210,6 +214,7 @@ GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& 
       TUTTI_CHECK(ready.has_value());
     }
     codes.BlockBegins(runs[0]);
+    if (goes_on) runs[0].GoOnTo(blocks);
     resident.push_back(&runs[0]);
     sound = RunToTheEnd(thread, resident, &result);
   }
