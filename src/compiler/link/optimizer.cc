@@ -24,6 +24,7 @@
 #include "compiler/link/rare_paths.h"
 #include "compiler/link/shared_conditions.h"
 #include "compiler/link/sink_rare.h"
+#include "compiler/link/wide_joins.h"
 #include "compiler/passes/pass_managers.h"
 
 namespace tutti::compiler {
@@ -45,6 +46,7 @@ void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.addPass(FirstLanesPass());
   if (!machine.getTargetFeatureString().contains("+avx512fp16")) passes.addPass(PromoteHalvesPass());
   passes.addPass(SinkRarePass());
+  passes.addPass(SplitWideJoinsPass());
   llvm::ModulePassManager all;
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
   all.run(module, managers.modules);

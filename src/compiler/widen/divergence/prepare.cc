@@ -88,6 +88,20 @@ void PutReturnByItself(llvm::Function& function) {
   }
 }
 
+// LLVM gives each loop exits of its own, so that lanes that leave it for the return come to a block of nothing first. There
+// they have not ended for others yet, and early_ends.h would make a copy of it for each way out of the loop: a block to
+// be tested, and a mask of lanes to be kept, for each of them at each of these tests.
+void JumpToReturn(llvm::Function& function) {
+  for (llvm::BasicBlock& block : llvm::make_early_inc_range(function)) {
+    auto* jump = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+    if (jump == nullptr || jump->isConditional() || &block.front() != jump || block.isEntryBlock()) continue;
+    llvm::BasicBlock* end = jump->getSuccessor(0);
+    if (!llvm::isa<llvm::ReturnInst>(end->front())) continue;
+    block.replaceAllUsesWith(end);
+    block.eraseFromParent();
+  }
+}
+
 // A register holds no lane's 128 bits: two words are loaded and stored. Lowering writes it so, and optimisation joins
 // them.
 void SplitWideAccesses(llvm::Function& function) {
@@ -188,6 +202,7 @@ void MakeCanonical(llvm::Function& function) {
   passes.addPass(llvm::LoopSimplifyPass());
   passes.addPass(llvm::LCSSAPass());
   passes.run(function, managers.functions);
+  if (llvm::any_of(function, WaitsForLanes)) JumpToReturn(function);
 }
 
 Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
@@ -237,12 +252,17 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
       irreducible.run(function, functions);
       functions.clear();
     }
-    if (llvm::any_of(function, WaitsForLanes)) {
+    const bool waits = llvm::any_of(function, WaitsForLanes);
+    if (waits) {
       PutReturnByItself(function);
       functions.clear();
     }
     SplitWideAccesses(function);
     canonical.run(function, functions);
+    if (waits) {
+      JumpToReturn(function);
+      functions.clear();
+    }
     MarkSpinLoops(function, functions.getResult<llvm::LoopAnalysis>(function),
                   functions.getResult<llvm::DominatorTreeAnalysis>(function),
                   functions.getResult<llvm::PostDominatorTreeAnalysis>(function));
