@@ -88,9 +88,9 @@ void PutReturnByItself(llvm::Function& function) {
   }
 }
 
-// LLVM gives each loop exits of its own, so that lanes that leave it for the return come to a block of nothing first. There
-// they have not ended for others yet, and early_ends.h would make a copy of it for each way out of the loop: a block to
-// be tested, and a mask of lanes to be kept, for each of them at each of these tests.
+// LLVM gives each loop exits of its own, so that lanes that leave it for the return come to a block of nothing first.
+// There they have not ended for others yet, and early_ends.h would make a copy of it for each way out of the loop: a
+// block to be tested, and a mask of lanes to be kept, for each of them at each of these tests.
 void JumpToReturn(llvm::Function& function) {
   for (llvm::BasicBlock& block : llvm::make_early_inc_range(function)) {
     auto* jump = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
