@@ -18,6 +18,7 @@
 
 #include "compiler/link/constants_last.h"
 #include "compiler/link/first_lanes.h"
+#include "compiler/link/flush_instructions.h"
 #include "compiler/link/lockstep.h"
 #include "compiler/link/promote_halves.h"
 #include "compiler/link/quiet_rounds.h"
@@ -44,7 +45,9 @@ void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
     passes.addPass(llvm::SimplifyCFGPass());
   }
   passes.addPass(FirstLanesPass());
-  if (!machine.getTargetFeatureString().contains("+avx512fp16")) passes.addPass(PromoteHalvesPass());
+  const llvm::StringRef features = machine.getTargetFeatureString();
+  if (!features.contains("+avx512fp16")) passes.addPass(PromoteHalvesPass());
+  if (features.contains("+avx512dq")) passes.addPass(FlushInstructionsPass(features.contains("+avx512bf16")));
   passes.addPass(SinkRarePass());
   passes.addPass(SplitWideJoinsPass());
   llvm::ModulePassManager all;

@@ -1,5 +1,7 @@
 #include "compiler/lower/float_values.h"
 
+#include "compiler/lower/flushes.h"
+
 namespace tutti::compiler::lowering {
 namespace {
 
@@ -41,12 +43,7 @@ llvm::Value* Redirect(llvm::IRBuilder<>& ir, llvm::Value* rounded, llvm::Value* 
 
 llvm::Value* IsNan(llvm::IRBuilder<>& ir, llvm::Value* x) { return ir.CreateFCmpUNO(x, Zero(x)); }
 
-llvm::Value* FlushToZero(llvm::IRBuilder<>& ir, llvm::Value* x) {
-  llvm::Value* bits = Bits(ir, x);
-  llvm::Value* small = ir.CreateICmpEQ(ir.CreateAnd(bits, 0x7f800000), ir.getInt32(0));
-  llvm::Value* sign = ir.CreateAnd(bits, 0x80000000);
-  return ir.CreateBitCast(ir.CreateSelect(small, sign, bits), x->getType());
-}
+llvm::Value* FlushToZero(llvm::IRBuilder<>& ir, llvm::Value* x) { return MarkFlush(ir, x); }
 
 llvm::Value* FlushF16ToZero(llvm::IRBuilder<>& ir, llvm::Value* half) {
   llvm::Value* small = ir.CreateIsNull(ir.CreateAnd(half, ir.getInt16(0x7c00)));

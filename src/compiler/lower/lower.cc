@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compiler/lower/finish.h"
+#include "compiler/lower/flushes.h"
 #include "compiler/lower/module_emitter.h"
 #include "compiler/lower/optimize.h"
 #include "compiler/sampling/sampling.h"
@@ -47,7 +48,11 @@ Result<std::unique_ptr<llvm::Module>> LowerKernel(llvm::LLVMContext& context, co
     return Fail(cuda::CUDA_ERROR_UNKNOWN,
                 fmt::format("kernel {}: lowering made invalid code: {}", module.functions[function].name, broken));
   }
-  if (options.optimize) lowering::Optimize(*result);
+  if (options.optimize) {
+    lowering::Optimize(*result);
+  } else {
+    lowering::SettleFlushes(*result);
+  }
   lowering::AttachLocations(*result);
   return result;
 }

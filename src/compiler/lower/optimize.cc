@@ -21,6 +21,7 @@
 #include "compiler/lower/exit_comparisons.h"
 #include "compiler/lower/finish.h"
 #include "compiler/lower/first_zeroes.h"
+#include "compiler/lower/flushes.h"
 #include "compiler/lower/local_pointers.h"
 #include "compiler/lower/moving_pointers.h"
 #include "compiler/passes/narrow_addresses.h"
@@ -83,6 +84,7 @@ void RunPasses(llvm::Module& module) {
   passes.addPass(ExitComparisonsPass());
   passes.addPass(llvm::ADCEPass());
   passes.addPass(CleanUpBranches());
+  passes.addPass(FlushesPass());
   passes.addPass(IntegerAddressesPass());
   passes.addPass(MovingPointersPass());
   passes.addPass(NarrowAddressesPass());
