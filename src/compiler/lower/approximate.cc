@@ -32,9 +32,11 @@ llvm::Value* OfHalf(Emitter& e, llvm::Value* half) {
 
 void EmitApproximate(Emitter& e) {
   if (IsSinglePrecision(e.type())) {
+    const O opcode = e.instruction().opcode;
     llvm::Value* x = e.In(1);
-    if (e.Has(M::kFtz)) x = FlushToZero(e.ir, x);
-    x = e.CallFn(FunctionOf(e.instruction().opcode), {x});
+    // 2^x and cos(x) of a subnormal x are what they are of zero.
+    if (e.Has(M::kFtz) && opcode != O::kEx2 && opcode != O::kCos) x = FlushToZero(e.ir, x);
+    x = e.CallFn(FunctionOf(opcode), {x});
     return e.Out(e.Has(M::kFtz) ? FlushToZero(e.ir, x) : x);
   }
   if (IsHalf(e.type())) return e.Out(OfHalf(e, e.In(1)));

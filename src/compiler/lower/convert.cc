@@ -109,6 +109,17 @@ llvm::Value* IntegerToFloat(Emitter& e, llvm::Value* x, bool is_signed, T to, Ro
   if (rounding == Rounding::kNearest && IsWideFloat(to)) {
     return is_signed ? ir.CreateSIToFP(x, type) : ir.CreateUIToFP(x, type);
   }
+  // f32 holds these; to f16, all beyond 2^17 are rounded alike.
+  const unsigned bits_of_x = x->getType()->getIntegerBitWidth();
+  if (!IsWideFloat(to) && (to == T::kF16 || bits_of_x <= 16)) {
+    if (bits_of_x > 16) {
+      constexpr int kMost = 1 << 17;
+      x = IntegerMinMax(ir, x, llvm::ConstantInt::get(x->getType(), kMost), is_signed, false);
+      if (is_signed) x = IntegerMinMax(ir, x, llvm::ConstantInt::getSigned(x->getType(), -kMost), true, true);
+      x = ir.CreateTrunc(x, ir.getInt32Ty());
+    }
+    return is_signed ? ir.CreateSIToFP(x, type) : ir.CreateUIToFP(x, type);
+  }
   x = is_signed ? ir.CreateSExt(x, ir.getInt64Ty()) : ir.CreateZExt(x, ir.getInt64Ty());
   llvm::Value* negative = is_signed ? ir.CreateICmpSLT(x, ir.getInt64(0)) : ir.getFalse();
   llvm::Value* magnitude = is_signed ? IntegerAbs(ir, x) : x;

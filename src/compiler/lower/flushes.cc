@@ -167,7 +167,7 @@ class LeastExponents {
     }
     if (AsMark(&call) != nullptr) return std::max(kLeastNormal, of(0));
     const llvm::StringRef name = call.getCalledFunction() == nullptr ? "" : call.getCalledFunction()->getName();
-    // What these make of normal numbers is normal (runtime/exponential.cc, trigonometry.cc).
+    // What these make of normal numbers is zero or normal (guest_runtime_test.cc).
     if (name == "tutti.fn.lg2.f32" || name == "tutti.fn.cos.f32") return kLeastNormal;
     if (name == "tutti.fn.sin.f32" || name == "tutti.fn.tanh.f32") return std::min(of(0), kLeastNormal);
     return kLeast;

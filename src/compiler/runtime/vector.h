@@ -24,6 +24,8 @@ typedef uint64_t U64 __attribute__((ext_vector_type(TUTTI_LANES)));
 #endif
 // One of the support object, which the linker resolves and nobody outside the kernel may see or replace.
 #define TUTTI_SUPPORT extern "C" __attribute__((visibility("hidden"), nothrow))
+// An exported function that is short enough to be copied to where it is called.
+#define TUTTI_IN_PLACE __attribute__((always_inline))
 #define TUTTI_INLINE static inline __attribute__((always_inline))
 #define TUTTI_MEMBER inline __attribute__((always_inline))
 
@@ -36,10 +38,11 @@ TUTTI_INLINE F32 Splat(float x) { return F32(x); }
 TUTTI_INLINE F32 MulAdd(F32 a, F32 b, F32 c) { return __builtin_elementwise_fma(a, b, c); }
 
 // Polynomial with coefficients from the highest power down.
-template <typename... Rest>
-TUTTI_INLINE F32 Horner(F32 x, float highest, Rest... rest) {
-  F32 sum = Splat(highest);
-  ((sum = MulAdd(sum, x, Splat(rest))), ...);
+template <int kCount>
+TUTTI_INLINE F32 Horner(F32 x, const float (&coefficients)[kCount]) {
+  F32 sum = Splat(coefficients[0]);
+#pragma clang loop unroll(full)
+  for (int i = 1; i < kCount; ++i) sum = MulAdd(sum, x, Splat(coefficients[i]));
   return sum;
 }
 

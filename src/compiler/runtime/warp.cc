@@ -13,17 +13,28 @@ TUTTI_INLINE uint32_t EqualLanes(V a, V b) {
   return __builtin_bit_cast(uint32_t, __builtin_convertvector(a == b, Mask));
 }
 
-// One round per distinct value: at most 32, usually few.
+template <typename V>
+using ElementOf = decltype(V()[0] + 0);
+
+// One round per distinct value, each of which waits for the one before; where there are more than a few, one for each
+// lane, which wait for nothing.
 template <typename V>
 TUTTI_INLINE I32 MatchAny(uint32_t mask, V value) {
-  uint32_t result[TUTTI_LANES] = {};
-  for (uint32_t rest = mask; rest != 0;) {
-    const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(rest));
-    const uint32_t equal = EqualLanes(value, V(value[lane])) & rest;
-    ForEachLane(equal, [&](uint32_t member) { result[member] = equal; });
+  constexpr uint32_t kFew = 4;
+  ElementOf<V> values[TUTTI_LANES];
+  __builtin_memcpy(values, &value, sizeof values);
+  I32 result = {};
+  uint32_t rest = mask;
+  for (uint32_t round = 0; rest != 0 && round < kFew; ++round) {
+    const V first = V(values[__builtin_ctz(rest)]);
+    const uint32_t equal = EqualLanes(value, first) & mask;
+    result = __builtin_convertvector(value == first, I32) != 0 ? I32(static_cast<int32_t>(equal)) : result;
     rest &= ~equal;
   }
-  return __builtin_bit_cast(I32, result);
+  if (rest == 0) return result;
+  uint32_t results[TUTTI_LANES];
+  for (uint32_t lane = 0; lane < TUTTI_LANES; ++lane) results[lane] = EqualLanes(value, V(values[lane])) & mask;
+  return __builtin_bit_cast(I32, results);
 }
 
 template <typename V>

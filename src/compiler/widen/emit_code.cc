@@ -6,6 +6,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "compiler/widen/analysis/intrinsics.h"
+#include "compiler/widen/arithmetic/approximations.h"
 #include "compiler/widen/arithmetic/directed.h"
 #include "compiler/widen/arithmetic/elementwise.h"
 #include "compiler/widen/control/calls.h"
@@ -109,7 +110,8 @@ void FunctionEmitter::EmitCall(const llvm::CallInst& call) {
     return EmitFunctionCall(*this, call, intrinsic.kind);
   if (EmitWarpOperation(*this, call, intrinsic) || EmitMatrixLoad(*this, call, intrinsic) ||
       EmitWarpGroup(*this, call, intrinsic) || EmitTensorCopy(*this, call, intrinsic) ||
-      (intrinsic.kind == Intrinsic::kFunction && EmitDirected(*this, call, intrinsic.suffix)) ||
+      (intrinsic.kind == Intrinsic::kFunction && (EmitDirected(*this, call, intrinsic.suffix) ||
+                                                  EmitApproximation(*this, call, intrinsic.suffix))) ||
       EmitService(*this, call, intrinsic))
     return;
   Unsupported(call, "the function is not in the contract");

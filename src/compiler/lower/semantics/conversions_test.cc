@@ -178,6 +178,20 @@ TEST(Conversions, IntegersToHalvesRoundOnce) {
   Statements s;
   s.Add<u16(u32)>("cvt.rn.f16.s32 %d, %a;", Singles(Words32()),
                   [](u32 a) { return Narrow(i32(a), kF16, FE_TONEAREST); });
+  // Around halves' ties and their largest, and far beyond.
+  std::vector<u32> words = Words32();
+  for (const u32 base : {2048u, 4096u, 32768u, 65504u, 65520u, 131072u}) {
+    for (u32 i = 0; i < 64; ++i) words.insert(words.end(), {base + i - 32, 0 - (base + i - 32)});
+  }
+  std::vector<u64> wide(words.begin(), words.end());
+  for (const u32 word : words) wide.insert(wide.end(), {u64(i64{i32(word)}), u64{word} << 32 | word});
+  for (const auto& [name, mode] : {std::pair{"rn", FE_TONEAREST}, {"rz", FE_TOWARDZERO}, {"rm", FE_DOWNWARD}, {"rp", FE_UPWARD}}) {
+    const auto form = [&](const char* type) { return fmt::format("cvt.{}.f16.{} %d, %a;", name, type); };
+    s.Add<u16(u32)>(form("s32"), Singles(words), [mode](u32 a) { return Narrow(i32(a), kF16, mode); });
+    s.Add<u16(u32)>(form("u32"), Singles(words), [mode](u32 a) { return Narrow(a, kF16, mode); });
+    s.Add<u16(u64)>(form("s64"), Singles(wide), [mode](u64 a) { return Narrow(i64(a), kF16, mode); });
+    s.Add<u16(u64)>(form("u64"), Singles(wide), [mode](u64 a) { return Narrow(a, kF16, mode); });
+  }
   s.Add<u16(u16)>("cvt.rz.f16.u16 %d, %a;", Singles(AllHalves()), [](u16 a) { return Narrow(a, kF16, FE_TOWARDZERO); });
   s.Add<u16(u16)>("cvt.rn.f16.u16 %d, %a;", Singles(AllHalves()), [](u16 a) { return Narrow(a, kF16, FE_TONEAREST); });
   s.Check();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 #include "compiler/lower/semantics/statements.h"
 
@@ -77,6 +78,30 @@ TEST(Integers, MultiplyAddKeepsTheHalfItIsAskedFor) {
                             [](u32 a, u32 b, u32 c) { return u32(i64{i32(a << 8) >> 8} * (i32(b << 8) >> 8)) + c; });
   s.Add<u32(u32, u32, u32)>("mul24.hi.u32 %d, %a, %b;", t,
                             [](u64 a, u64 b, u32) { return ((a & 0xffffff) * (b & 0xffffff)) >> 16; });
+  s.Check();
+}
+
+// Divisors of each length, and dividends next to their multiples: where an estimate of the quotient is off, these tell.
+TEST(Integers, QuotientsOfWordsAreExact) {
+  std::mt19937_64 random(5);
+  std::vector<std::tuple<u64, u64>> hard;
+  for (unsigned length = 1; length <= 64; ++length) {
+    const u64 low = u64{1} << (length - 1), high = low + (low - 1);
+    for (const u64 b : {low, low + (length > 1 ? 1 : 0), high, high - (length > 1 ? 1 : 0), low | (random() & (low - 1))}) {
+      const u64 most = ~u64{0} / b;
+      for (const u64 q : {most, most - 1, most / 2 + 1, random() % most + (most == ~u64{0} ? 0 : 1),
+                          random() >> random() % 64, most / (random() | 1) + 1}) {
+        if (q > most) continue;
+        for (const u64 a : {q * b, q * b - 1, q * b + b - 1, q * b + 1, ~u64{0}, u64{1} << 63, u64{random()}})
+          hard.emplace_back(a, b);
+      }
+    }
+  }
+  Statements s;
+  s.Add<u64(u64, u64)>("div.u64 %d, %a, %b;", hard, [](u64 a, u64 b) { return a / b; });
+  s.Add<u64(u64, u64)>("rem.u64 %d, %a, %b;", hard, [](u64 a, u64 b) { return a % b; });
+  s.Add<u64(u64, u64)>("div.s64 %d, %a, %b;", hard, [](u64 a, u64 b) { return u64(i128{i64(a)} / i64(b)); });
+  s.Add<u64(u64, u64)>("rem.s64 %d, %a, %b;", hard, [](u64 a, u64 b) { return u64(i128{i64(a)} % i64(b)); });
   s.Check();
 }
 

@@ -9,13 +9,13 @@
 
 #include <optional>
 
+#include "compiler/widen/arithmetic/by_registers.h"
 #include "compiler/widen/emit/function_emitter.h"
 
 namespace tutti::compiler {
 namespace {
 
 using llvm::Value;
-using UpToThree = llvm::SmallVector<Value*, 3>;
 
 // _MM_FROUND_*, with _MM_FROUND_NO_EXC.
 enum class Direction : uint32_t { kDown = 9, kUp = 10, kZero = 11 };
@@ -53,29 +53,6 @@ Value* RoundedToOdd(llvm::IRBuilder<>& builder, Operation operation, const UpToT
   Value* bits = builder.CreateBitCast(down, down->getType()->getWithNewType(builder.getInt32Ty()));
   Value* last = builder.CreateAnd(bits, llvm::ConstantInt::get(bits->getType(), 1));
   return builder.CreateSelect(builder.CreateICmpNE(last, llvm::Constant::getNullValue(bits->getType())), down, up);
-}
-
-// By the registers of 512 bits that the vectors of 32 lanes come in.
-Value* ByRegisters(llvm::IRBuilder<>& builder, const UpToThree& operands,
-                   llvm::function_ref<Value*(const UpToThree&)> operation) {
-  const auto lanes = static_cast<unsigned>(512 / operands[0]->getType()->getScalarSizeInBits());
-  llvm::SmallVector<Value*, 4> parts;
-  for (unsigned first = 0; first < kLanes; first += lanes) {
-    llvm::SmallVector<int, 16> own;
-    for (unsigned lane = 0; lane < lanes; ++lane) own.push_back(static_cast<int>(first + lane));
-    UpToThree slices;
-    for (Value* operand : operands) slices.push_back(builder.CreateShuffleVector(operand, own));
-    parts.push_back(operation(slices));
-  }
-  while (parts.size() > 1) {
-    llvm::SmallVector<int, kLanes> both;
-    for (unsigned i = 0; i < 2 * kLanes / parts.size(); ++i) both.push_back(static_cast<int>(i));
-    llvm::SmallVector<Value*, 4> joined;
-    for (unsigned i = 0; i < parts.size(); i += 2)
-      joined.push_back(builder.CreateShuffleVector(parts[i], parts[i + 1], both));
-    parts = joined;
-  }
-  return parts[0];
 }
 
 }  // namespace
