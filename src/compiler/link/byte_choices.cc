@@ -78,7 +78,8 @@ class ByteChoice {
 
 void UseByteChoices(llvm::Module& module, const HostTarget& target) {
   llvm::Function* function = module.getFunction("tutti_v_prmt");
-  if (function != nullptr && !function->isDeclaration()) ByteChoice(*function, target.level).Make();
+  const bool has_shuffle = target.level != VectorLevel::kBaseline || target.features.find("+sse4") != std::string::npos;
+  if (function != nullptr && !function->isDeclaration() && has_shuffle) ByteChoice(*function, target.level).Make();
 }
 
 }  // namespace tutti::compiler

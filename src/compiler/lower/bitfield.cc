@@ -144,6 +144,7 @@ void EmitPrmt(Emitter& e) {
       selector = ir.CreateSelect(ir.CreateICmpEQ(index, ir.getInt32(i)), ir.getInt32(row.selectors[i]), selector);
     }
   }
+  if (!llvm::isa<llvm::ConstantInt>(selector)) return e.Out(e.CallFn("prmt", {a, b, selector}), ptx::Type::kB32);
   llvm::Type* wide = ir.getInt64Ty();
   llvm::Value* bytes = ir.CreateOr(ir.CreateShl(ir.CreateZExt(b, wide), 32), ir.CreateZExt(a, wide));
   llvm::Value* result = ir.getInt32(0);

@@ -58,9 +58,14 @@ void EmitDotProduct(Emitter& e) {
   llvm::Value* a = e.In(1, ptx::Type::kB32);
   llvm::Value* b = e.In(2, ptx::Type::kB32);
   llvm::Value* sum = e.In(3, ptx::Type::kB32);
-  for (unsigned i = 0; i < (four ? 4u : 2u); ++i) {
-    llvm::Value* x = Element(e.ir, a, i, four ? 8 : 16, a_signed);
-    llvm::Value* y = Element(e.ir, b, i + (!four && e.Has(M::kHi) ? 2 : 0), 8, b_signed);
+  if (four) {
+    if (a_signed && !b_signed) std::swap(a, b);
+    return e.Out(e.CallFn(a_signed != b_signed ? "dp4a.u8.s8" : a_signed ? "dp4a.s8.s8" : "dp4a.u8.u8", {a, b, sum}),
+                 ptx::Type::kB32);
+  }
+  for (unsigned i = 0; i < 2; ++i) {
+    llvm::Value* x = Element(e.ir, a, i, 16, a_signed);
+    llvm::Value* y = Element(e.ir, b, i + (e.Has(M::kHi) ? 2 : 0), 8, b_signed);
     sum = e.ir.CreateAdd(sum, e.ir.CreateMul(x, y));
   }
   e.Out(sum, ptx::Type::kB32);

@@ -169,6 +169,19 @@ unsigned Picked(const ptx::Operand& operand, unsigned part, unsigned parts, bool
   return Digit(operand.selector, parts - 1 - part);
 }
 
+// tutti.fn.<name> does the operation with whole registers of bytes, of which none is limited; "" if there is none.
+std::string OfBytes(Emitter& e, const Row& row, const Types& types, bool limits) {
+  const bool of_registers = e.operand(1).selector == 0 && e.operand(2).selector == 0;
+  if (row.parts != 4 || !of_registers || types.a != types.b) return "";
+  const bool is_distance = row.operation == Operation::kDistance;
+  if (limits && (is_distance ? ptx::IsSigned(types.result) : types.result != types.a)) return "";
+  const char* name = is_distance                            ? "distance"
+                     : row.operation == Operation::kMin ? "least"
+                     : row.operation == Operation::kMax ? "most"
+                                                        : nullptr;
+  return name == nullptr ? "" : std::string(name) + (ptx::IsSigned(types.a) ? ".s8" : ".u8");
+}
+
 }  // namespace
 
 // v<op>.dtype.atype.btype{.sat}{.op2} d{.part}, a{.part}, b{.part}{, c}
@@ -250,6 +263,14 @@ void EmitSimdVideo(Emitter& e) {
   const bool sums = e.Has(M::kAdd);
   llvm::Value* result = e.In(3, T::kB32);
   const bool limits = row.operation != Operation::kCompare && !sums && e.Has(M::kSat);
+  if (const std::string name = OfBytes(e, row, types, limits); !name.empty()) {
+    uint32_t places = 0;
+    for (unsigned i = 0; i < parts; ++i) places |= (mask >> i & 1) << (8 * i);
+    llvm::Value* bytes = ir.CreateAnd(e.CallFn(name, {a, b}), places * 255);
+    if (!sums) return e.Out(ir.CreateOr(bytes, ir.CreateAnd(result, ~(places * 255))), T::kB32);
+    const bool of_signed = ptx::IsSigned(types.a) && row.operation != Operation::kDistance;
+    return e.Out(e.CallFn(of_signed ? "dp4a.s8.s8" : "dp4a.u8.s8", {bytes, ir.getInt32(0x01010101), result}), T::kB32);
+  }
   const auto element = [&](const ptx::Operand& operand, unsigned part, bool is_second, T type) {
     const unsigned picked = Picked(operand, part, parts, is_second);
     return Extract(e, picked < parts ? a : b, {picked % parts, bits}, ptx::IsSigned(type));

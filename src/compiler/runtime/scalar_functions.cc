@@ -3,6 +3,7 @@
 #define TUTTI_LANES 1
 #define TUTTI_EXPORT TUTTI_INLINE
 
+#include "compiler/runtime/bytes.cc"
 #include "compiler/runtime/directed_rounding.cc"
 #include "compiler/runtime/exponential.cc"
 #include "compiler/runtime/odd_rounding.cc"
@@ -15,6 +16,7 @@ TUTTI_INLINE F32 tutti_v_fma_odd_f16(F32 a, F32 b, F32 c) { return tutti_v_fma_o
 
 typedef float f32;
 typedef double f64;
+typedef int32_t i32;
 
 }  // namespace
 
