@@ -51,12 +51,6 @@ unsigned LanesAtOnce(const HostTarget& target) {
   return target.level != VectorLevel::kBaseline && has("+avxvnni,") ? 8 : 0;
 }
 
-// tutti_v_dp4a_<type of A>_<type of B>: products of each lane's own bytes.
-std::optional<Product> OwnProductOf(llvm::StringRef name) {
-  if (!name.consume_front("tutti_v_dp4a_")) return std::nullopt;
-  return Product{.a_signed = name.starts_with("s8"), .b_signed = name.ends_with("s8")};
-}
-
 class Body {
  public:
   Body(llvm::Function& function, const Product& product, unsigned lanes)
@@ -66,24 +60,10 @@ class Body {
         builder_(function.getContext()),
         vector_(llvm::FixedVectorType::get(builder_.getInt32Ty(), kLanes)) {}
 
-  void MakeOwn() {
-    Begin();
-    Value *a = function_.getArg(0), *b = function_.getArg(1), *sum = function_.getArg(2);
-    Value* const none = llvm::Constant::getNullValue(vector_);
-    Value* const shift = Splat(0x80808080);  // 128, or as a signed one -128
-    Value* excess = none;
-    if (product_.a_signed && product_.b_signed) {
-      a = builder_.CreateXor(a, shift);
-      excess = Dot(none, shift, b);
-    } else if (!product_.a_signed && !product_.b_signed) {
-      b = builder_.CreateXor(b, shift);
-      excess = Dot(none, a, shift);
-    }
-    builder_.CreateRet(builder_.CreateSub(Dot(sum, a, b), excess));
-  }
-
   void Make() {
-    Begin();
+    function_.deleteBody();
+    function_.setLinkage(llvm::GlobalValue::InternalLinkage);
+    builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "", &function_));
     const unsigned a_count = product_.a_registers(), b_count = product_.b_registers();
     llvm::SmallVector<Value*, 4> a, b, sums;
     for (unsigned i = 0; i < function_.arg_size(); ++i)
@@ -121,12 +101,6 @@ class Body {
   }
 
  private:
-  void Begin() {
-    function_.deleteBody();
-    function_.setLinkage(llvm::GlobalValue::InternalLinkage);
-    builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "", &function_));
-  }
-
   llvm::Constant* Splat(uint32_t word) {
     return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(kLanes), builder_.getInt32(word));
   }
@@ -176,7 +150,6 @@ void UseByteProducts(llvm::Module& module, const HostTarget& target) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     if (const auto product = ProductOf(function.getName())) Body(function, *product, lanes).Make();
-    if (const auto product = OwnProductOf(function.getName())) Body(function, *product, lanes).MakeOwn();
   }
 }
 

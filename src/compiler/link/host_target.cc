@@ -15,8 +15,8 @@
 #include <span>
 #include <string_view>
 
-#include "compiler/link/byte_choices.h"
 #include "compiler/link/byte_products.h"
+#include "compiler/link/byte_words.h"
 
 namespace tutti::compiler {
 namespace {
@@ -134,7 +134,7 @@ void ApplyTarget(llvm::Module& module, const HostTarget& target, llvm::TargetMac
   module.setPICLevel(llvm::PICLevel::BigPIC);
   const std::string bits = std::to_string(target.vector_bits());
   UseByteProducts(module, target);
-  UseByteChoices(module, target);
+  UseByteWords(module, target);
   for (llvm::Function& function : module) {
     if (function.isIntrinsic()) continue;
     function.addFnAttr("target-cpu", target.cpu);

@@ -196,7 +196,7 @@ Value* Flush(llvm::IRBuilder<>& ir, Value* x) {
   return ir.CreateSelect(small, zero, x);
 }
 
-bool Settle(llvm::Function& function) {
+bool Settle(llvm::Function& function, FlushesPass::Time time) {
   llvm::SmallVector<llvm::CallInst*, 32> marks;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     if (AsMark(&instruction) != nullptr) marks.push_back(llvm::cast<llvm::CallInst>(&instruction));
@@ -210,10 +210,14 @@ bool Settle(llvm::Function& function) {
     Value* x = mark->getArgOperand(0);
     if (needed[i]) {
       mark->replaceUsesWithIf(x, [&](const llvm::Use& use) { return IsComparedOnly(*mark, use.getUser()); });
-      if (!mark->use_empty()) {
+      auto* constant = llvm::dyn_cast<llvm::ConstantFP>(x);
+      if (constant != nullptr) {
+        x = Flushed(constant);
+      } else if (time != FlushesPass::Time::kLast) {
+        continue;
+      } else if (!mark->use_empty()) {
         llvm::IRBuilder<> ir(mark);
-        auto* constant = llvm::dyn_cast<llvm::ConstantFP>(x);
-        x = constant != nullptr ? Flushed(constant) : Flush(ir, x);
+        x = Flush(ir, x);
       }
     }
     mark->replaceAllUsesWith(x);
@@ -239,14 +243,14 @@ llvm::Value* MarkFlush(llvm::IRBuilder<>& ir, llvm::Value* x) {
 }
 
 llvm::PreservedAnalyses FlushesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-  if (!Settle(function)) return llvm::PreservedAnalyses::all();
+  if (!Settle(function, time)) return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses kept;
   kept.preserveSet<llvm::CFGAnalyses>();
   return kept;
 }
 
 void SettleFlushes(llvm::Module& module) {
-  for (llvm::Function& function : module) Settle(function);
+  for (llvm::Function& function : module) Settle(function, FlushesPass::Time::kLast);
 }
 
 }  // namespace tutti::compiler::lowering

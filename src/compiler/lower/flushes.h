@@ -14,9 +14,13 @@ namespace tutti::compiler::lowering {
 // x, marked; a constant is flushed at once.
 llvm::Value* MarkFlush(llvm::IRBuilder<>& ir, llvm::Value* x);
 
-// Makes code of the marks.
+// Removes the marks that are not needed, which other optimisations cannot see through; the last time it makes code of the
+// others.
 struct FlushesPass : llvm::PassInfoMixin<FlushesPass> {
+  enum class Time { kBetween, kLast };
+  explicit FlushesPass(Time time) : time(time) {}
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+  Time time;
 };
 
 // The same for a module that is not optimised.

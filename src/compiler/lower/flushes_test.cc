@@ -35,31 +35,31 @@ size_t FlushesIn(const std::string& body) {
 }
 
 // A value, flushed and returned: whether that takes a flush.
-bool IsFlushed(const std::string& value) {
+bool NeedsFlush(const std::string& value) {
   return FlushesIn("  %v = " + value + "\n  %r = call float @tutti.fn.flush.f32(float %v)\n" +
                    "  %s = fadd float %a, %b\n  %t = fadd float %s, %r\n  ret float %t\n") > 2;
 }
 
 TEST(Flushes, AreForWhatMayBeSubnormal) {
-  EXPECT_TRUE(IsFlushed("fadd float %a, %b"));
-  EXPECT_TRUE(IsFlushed("fmul float %a, %b"));
-  EXPECT_TRUE(IsFlushed("fmul float %a, 0x3FEFFFFFE0000000"));
-  EXPECT_TRUE(IsFlushed("fdiv float 1.0, %a"));
-  EXPECT_TRUE(IsFlushed("call float @llvm.fabs.f32(float %x)"));
-  EXPECT_TRUE(IsFlushed("call float @llvm.fma.f32(float %a, float %b, float 0x3AF0000000000000)"));
-  EXPECT_TRUE(IsFlushed("select i1 %c, float %a, float %x"));
+  EXPECT_TRUE(NeedsFlush("fadd float %a, %b"));
+  EXPECT_TRUE(NeedsFlush("fmul float %a, %b"));
+  EXPECT_TRUE(NeedsFlush("fmul float %a, 0x3FEFFFFFE0000000"));
+  EXPECT_TRUE(NeedsFlush("fdiv float 1.0, %a"));
+  EXPECT_TRUE(NeedsFlush("call float @llvm.fabs.f32(float %x)"));
+  EXPECT_TRUE(NeedsFlush("call float @llvm.fma.f32(float %a, float %b, float 0x3AF0000000000000)"));
+  EXPECT_TRUE(NeedsFlush("select i1 %c, float %a, float %x"));
 }
 
 TEST(Flushes, AreNotForWhatCannot) {
-  EXPECT_FALSE(IsFlushed("select i1 %c, float %a, float %b"));
-  EXPECT_FALSE(IsFlushed("fneg float %a"));
-  EXPECT_FALSE(IsFlushed("call float @llvm.sqrt.f32(float %x)"));
-  EXPECT_FALSE(IsFlushed("call float @tutti.fn.cos.f32(float %x)"));
-  EXPECT_FALSE(IsFlushed("sitofp i32 %i to float"));
-  EXPECT_FALSE(IsFlushed("fpext half %h to float"));
-  EXPECT_FALSE(IsFlushed("fmul float %a, 3.0"));
-  EXPECT_FALSE(IsFlushed("fadd float %x, 1.0"));
-  EXPECT_FALSE(IsFlushed("call float @llvm.fma.f32(float %x, float %y, float 1.0)"));
+  EXPECT_FALSE(NeedsFlush("select i1 %c, float %a, float %b"));
+  EXPECT_FALSE(NeedsFlush("fneg float %a"));
+  EXPECT_FALSE(NeedsFlush("call float @llvm.sqrt.f32(float %x)"));
+  EXPECT_FALSE(NeedsFlush("call float @tutti.fn.cos.f32(float %x)"));
+  EXPECT_FALSE(NeedsFlush("sitofp i32 %i to float"));
+  EXPECT_FALSE(NeedsFlush("fpext half %h to float"));
+  EXPECT_FALSE(NeedsFlush("fmul float %a, 3.0"));
+  EXPECT_FALSE(NeedsFlush("fadd float %x, 1.0"));
+  EXPECT_FALSE(NeedsFlush("call float @llvm.fma.f32(float %x, float %y, float 1.0)"));
 }
 
 std::string Loop(const std::string& next) {

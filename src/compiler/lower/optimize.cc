@@ -73,6 +73,7 @@ void RunPasses(llvm::Module& module) {
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));  // ... so that most of .local memory goes away
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::SCCPPass());
+  passes.addPass(FlushesPass(FlushesPass::Time::kBetween));
   passes.addPass(CleanUpBranches());
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(HoistLoopInvariants());
@@ -84,7 +85,7 @@ void RunPasses(llvm::Module& module) {
   passes.addPass(ExitComparisonsPass());
   passes.addPass(llvm::ADCEPass());
   passes.addPass(CleanUpBranches());
-  passes.addPass(FlushesPass());
+  passes.addPass(FlushesPass(FlushesPass::Time::kLast));
   passes.addPass(IntegerAddressesPass());
   passes.addPass(MovingPointersPass());
   passes.addPass(NarrowAddressesPass());

@@ -141,6 +141,42 @@ TEST_P(GuestRuntime, TanhIsWithinItsRelativeError) {
   EXPECT_TRUE(std::isnan(One(tanh, std::nanf(""))));
 }
 
+// A million numbers, as many of each magnitude and sign: against the same functions in double precision.
+TEST_P(GuestRuntime, ErrorsHoldAtEveryMagnitude) {
+  std::vector<float> in, out;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 4093) in.push_back(std::bit_cast<float>(uint32_t(bits)));
+  in.resize(in.size() / 32 * 32);
+  out.resize(in.size());
+  const struct {
+    const char* name;
+    double (*exact)(double);
+    double (*allowed)(double x, double exact);  // 0: no error is stated
+  } functions[] = {
+      {"sin_f32", [](double x) { return std::sin(x); },
+       [](double x, double) { return std::abs(x) < 6.2832 ? std::exp2(-20.5) : 0; }},
+      {"cos_f32", [](double x) { return std::cos(x); },
+       [](double x, double) { return std::abs(x) < 6.2832 ? std::exp2(-20.5) : 0; }},
+      {"ex2_f32", [](double x) { return std::exp2(x); },
+       [](double, double exact) { return 2 * std::ldexp(1.0, std::max(std::ilogb(exact) - 23, -149)); }},
+      {"lg2_f32", [](double x) { return std::log2(x); },
+       [](double x, double exact) { return 0x1p-22 * (x > 0.5 && x < 2 ? 1 : std::abs(exact)); }},
+      {"tanh_f32", [](double x) { return std::tanh(x); }, [](double, double exact) { return 0x1p-11 * std::abs(exact); }},
+  };
+  for (const auto& function : functions) {
+    Function(function.name, "float", 1).Apply<float>(in.size(), out.data(), {in.data()});
+    size_t wrong = 0;
+    for (size_t i = 0; i < in.size(); ++i) {
+      const double x = static_cast<double>(in[i]), y = static_cast<double>(out[i]), exact = function.exact(x);
+      const double rounded = static_cast<double>(static_cast<float>(exact));
+      if (std::isnan(exact) ? std::isnan(y) : y == rounded) continue;
+      const double allowed = std::isnan(exact) || std::isinf(rounded) ? -1 : function.allowed(x, exact);
+      if (allowed == 0 || (std::isfinite(y) && std::abs(y - exact) <= allowed)) continue;
+      if (++wrong <= 3) ADD_FAILURE() << function.name << " of " << in[i] << " is " << out[i] << ", not " << exact;
+    }
+    EXPECT_EQ(wrong, 0u) << function.name;
+  }
+}
+
 // Of each exponent and sign 4,096 numbers: what lower/flushes.cc relies on.
 TEST_P(GuestRuntime, OfNormalNumbersNoneIsSubnormal) {
   constexpr uint32_t kFractions = 4096;

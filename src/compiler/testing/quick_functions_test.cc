@@ -100,5 +100,40 @@ TEST(QuickFunctions, OfOneLaneAreThoseOfAWarp) {
   ExpectSameFunctions<double, uint64_t>("f64", f64);
 }
 
+// Which instructions a processor has for it changes no bit: AVX-512 with more of them (bf16, dot products) and without.
+TEST(FunctionsOfTargets, AreTheSame) {
+  const std::vector<std::string> instructions = {
+      "sin.approx.f32 %f3, %f0;",        "cos.approx.ftz.f32 %f3, %f0;", "ex2.approx.f32 %f3, %f0;",
+      "ex2.approx.ftz.f32 %f3, %f0;",    "lg2.approx.f32 %f3, %f0;",     "lg2.approx.ftz.f32 %f3, %f0;",
+      "tanh.approx.f32 %f3, %f0;",       "mul.ftz.f32 %f3, %f0, %f1;",   "fma.rn.ftz.f32 %f3, %f0, %f1, %f2;",
+      "max.ftz.f32 %f3, %f0, %f1;",      "add.ftz.f32 %f3, %f0, %f1;",   "rcp.approx.ftz.f32 %f3, %f0;",
+      "dp4a.s32.s32 %f3, %f0, %f1, %f2;", "dp4a.u32.u32 %f3, %f0, %f1, %f2;", "dp4a.u32.s32 %f3, %f0, %f1, %f2;",
+      "prmt.b32 %f3, %f0, %f1, %f2;",    "vabsdiff4.u32.u32.u32 %f3, %f0, %f1, %f2;"};
+  std::mt19937_64 random(9);
+  std::vector<uint64_t> in(64 * 256 + 2);
+  for (uint64_t& word : in) {  // a quarter of them subnormal or nearly so
+    word = static_cast<uint32_t>(random());
+    if (random() % 4 == 0) word &= 0x80ffffff;
+  }
+  std::vector<HostTarget> targets = {HostTarget::Detect()};
+  for (const VectorLevel level : {VectorLevel::kAvx512, VectorLevel::kAvx2, VectorLevel::kBaseline}) {
+    if (level <= HostTarget::Detect().level)
+      targets.push_back(HostTarget::Named(level == VectorLevel::kAvx512 ? "x86-64-v4"
+                                          : level == VectorLevel::kAvx2 ? "x86-64-v3"
+                                                                        : "x86-64-v2"));
+  }
+  std::vector<uint64_t> expected;
+  for (const HostTarget& target : targets) {
+    const std::vector<uint64_t> got = RunFunctions("f32", instructions, in, {.target = target});
+    if (expected.empty()) expected = got;
+    ASSERT_EQ(expected.size(), got.size());
+    const auto is_nan = [](uint64_t word) { return std::isnan(std::bit_cast<float>(static_cast<uint32_t>(word))); };
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (is_nan(expected[i]) && is_nan(got[i])) continue;
+      ASSERT_EQ(expected[i], got[i]) << target.cpu << " " << instructions[i % instructions.size()];
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tutti::compiler

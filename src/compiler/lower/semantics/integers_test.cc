@@ -5,6 +5,7 @@
 #include <random>
 
 #include "compiler/lower/semantics/statements.h"
+#include "fmt/format.h"
 
 namespace tutti::compiler {
 namespace {
@@ -208,17 +209,42 @@ TEST(Integers, PackedNumbersDoNotTouchEachOther) {
   s.Add<u32(u32, u32, u32)>("dp4a.s32.s32 %d, %a, %b, %c;", t, dot(true, true));
   s.Add<u32(u32, u32, u32)>("dp4a.u32.u32 %d, %a, %b, %c;", t, dot(false, false));
   s.Add<u32(u32, u32, u32)>("dp4a.u32.s32 %d, %a, %b, %c;", t, dot(false, true));
+  s.Add<u32(u32, u32, u32)>("dp4a.s32.u32 %d, %a, %b, %c;", t, dot(true, false));
   s.Add<u32(u32, u32, u32)>("dp2a.hi.s32.u32 %d, %a, %b, %c;", t, [byte](u32 a, u32 b, u32 c) {
     return c + u32(i32{i16(a)} * byte(b, 2, false)) + u32(i32{i16(a >> 16)} * byte(b, 3, false));
   });
-  s.Add<u32(u32, u32, u32)>("vabsdiff4.u32.u32.u32 %d, %a, %b, %c;", t, [byte](u32 a, u32 b, u32) {
+  const struct {
+    const char* name;
+    i32 (*of)(i32, i32);
+  } operations[] = {{"vabsdiff4", [](i32 a, i32 b) { return std::abs(a - b); }},
+                    {"vmin4", [](i32 a, i32 b) { return std::min(a, b); }},
+                    {"vmax4", [](i32 a, i32 b) { return std::max(a, b); }}};
+  for (const auto& operation : operations) {
+    for (const bool is_signed : {false, true}) {
+      const auto form = [&](const char* text) {
+        return fmt::format(fmt::runtime(text), fmt::format("{0}.{1}32.{1}32.{1}32", operation.name, is_signed ? 's' : 'u'));
+      };
+      const auto of = [=, of = operation.of](u32 a, u32 b, int i) { return u32(of(byte(a, i, is_signed), byte(b, i, is_signed))); };
+      s.Add<u32(u32, u32, u32)>(form("{} %d, %a, %b, %c;"), t, [of](u32 a, u32 b, u32) {
+        u32 word = 0;
+        for (int i = 0; i < 4; ++i) word |= (of(a, b, i) & 255) << 8 * i;
+        return word;
+      });
+      s.Add<u32(u32, u32, u32)>(form("{}.add %d, %a, %b, %c;"), t, [of](u32 a, u32 b, u32 c) {
+        for (int i = 0; i < 4; ++i) c += of(a, b, i);
+        return c;
+      });
+      s.Add<u32(u32, u32, u32)>(form("{} %d.b31, %a, %b, %c;"), t, [of](u32 a, u32 b, u32 c) {
+        return (of(a, b, 3) & 255) << 24 | (of(a, b, 1) & 255) << 8 | (c & 0x00ff00ff);
+      });
+      s.Add<u32(u32, u32, u32)>(form("{}.add %d.b31, %a, %b, %c;"), t,
+                                [of](u32 a, u32 b, u32 c) { return c + of(a, b, 3) + of(a, b, 1); });
+    }
+  }
+  s.Add<u32(u32, u32, u32)>("vabsdiff4.s32.s32.s32.sat %d, %a, %b, %c;", t, [byte](u32 a, u32 b, u32) {
     u32 word = 0;
-    for (int i = 0; i < 4; ++i) word |= u32(std::abs(byte(a, i, false) - byte(b, i, false))) << 8 * i;
+    for (int i = 0; i < 4; ++i) word |= u32(std::min(std::abs(byte(a, i, true) - byte(b, i, true)), 127)) << 8 * i;
     return word;
-  });
-  s.Add<u32(u32, u32, u32)>("vabsdiff4.u32.u32.u32.add %d, %a, %b, %c;", t, [byte](u32 a, u32 b, u32 c) {
-    for (int i = 0; i < 4; ++i) c += u32(std::abs(byte(a, i, false) - byte(b, i, false)));
-    return c;
   });
   const auto halves = [](auto operation) {
     return [=](u32 a, u32 b, u32) {
