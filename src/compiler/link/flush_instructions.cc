@@ -17,7 +17,8 @@ constexpr uint32_t kSubnormal = 1 << 5;  // of the classes that VFPCLASSPS tells
 Value* FlushedBy(llvm::Instruction& instruction) {
   namespace m = llvm::PatternMatch;
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
-  if (type == nullptr || type->getNumElements() != kFlushedLanes || !type->getElementType()->isFloatTy()) return nullptr;
+  if (type == nullptr || type->getNumElements() != kFlushedLanes || !type->getElementType()->isFloatTy())
+    return nullptr;
   llvm::CmpInst::Predicate predicate;
   Value *compared, *x;
   const llvm::APFloat* least;

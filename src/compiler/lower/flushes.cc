@@ -1,8 +1,8 @@
-// Whether a value may be subnormal follows from the least magnitude that it may have other than zero, as a power of two:
-// "0, infinite, NaN, or at least 2^e". A flush leaves e >= -126. Products add exponents, integers have 0, halves -24, a
-// square root half of its operand's. A sum can be as small as the last place of its smaller operand, but not less; next
-// to a constant c it is either more than c / 2 or a difference of numbers near c, whose last places are near c's. What a
-// loop carries is taken to be flushed until a value that comes in is not.
+// Whether a value may be subnormal follows from the least magnitude that it may have other than zero, as a power of
+// two: "0, infinite, NaN, or at least 2^e". A flush leaves e >= -126. Products add exponents, integers have 0, halves
+// -24, a square root half of its operand's. A sum can be as small as the last place of its smaller operand, but not
+// less; next to a constant c it is either more than c / 2 or a difference of numbers near c, whose last places are near
+// c's. What a loop carries is taken to be flushed until a value that comes in is not.
 #include "compiler/lower/flushes.h"
 
 #include <llvm/ADT/DenseMap.h>
@@ -19,7 +19,7 @@ using llvm::Value;
 constexpr const char* kMark = "tutti.fn.flush.f32";
 constexpr int kLeastNormal = -126, kLeast = -149, kMost = 127;
 constexpr int kFraction = 23;
-constexpr unsigned kDeepest = 12;   // operations from a mark to what is known
+constexpr unsigned kDeepest = 12;  // operations from a mark to what is known
 constexpr unsigned kMostTurns = 8;  // over the phis of a function
 
 const llvm::CallInst* AsMark(const Value* value) {
@@ -186,8 +186,8 @@ bool IsComparedOnly(const llvm::CallInst& mark, const llvm::User* user) {
   return constant != nullptr && !constant->isZero() && !constant->getValueAPF().isDenormal();
 }
 
-// In terms of floats, which the optimisations that follow leave as it is, and which the code generator knows how to make
-// short (link/flush_instructions.h).
+// In terms of floats, which the optimisations that follow leave as it is, and which the code generator knows how to
+// make short (link/flush_instructions.h).
 Value* Flush(llvm::IRBuilder<>& ir, Value* x) {
   llvm::Type* type = x->getType();
   Value* magnitude = ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);

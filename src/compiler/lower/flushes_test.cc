@@ -65,7 +65,8 @@ TEST(Flushes, AreNotForWhatCannot) {
 std::string Loop(const std::string& next) {
   return "  br label %again\nagain:\n  %p = phi float [ 0.0, %entry ], [ %q, %again ]\n"
          "  %f = call float @tutti.fn.flush.f32(float %p)\n  %s = fadd float %f, %a\n"
-         "  %q = " + next + "\n  br i1 %c, label %again, label %end\nend:\n  %t = fadd float %q, %b\n  ret float %t\n";
+         "  %q = " +
+         next + "\n  br i1 %c, label %again, label %end\nend:\n  %t = fadd float %q, %b\n  ret float %t\n";
 }
 
 TEST(Flushes, OfWhatALoopCarriesAreNeededUnlessAllThatComesInIsFlushed) {

@@ -60,7 +60,10 @@ void EmitDotProduct(Emitter& e) {
   llvm::Value* sum = e.In(3, ptx::Type::kB32);
   if (four) {
     if (a_signed && !b_signed) std::swap(a, b);
-    return e.Out(e.CallFn(a_signed != b_signed ? "dp4a.u8.s8" : a_signed ? "dp4a.s8.s8" : "dp4a.u8.u8", {a, b, sum}),
+    return e.Out(e.CallFn(a_signed != b_signed ? "dp4a.u8.s8"
+                          : a_signed           ? "dp4a.s8.s8"
+                                               : "dp4a.u8.u8",
+                          {a, b, sum}),
                  ptx::Type::kB32);
   }
   for (unsigned i = 0; i < 2; ++i) {

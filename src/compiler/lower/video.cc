@@ -175,7 +175,7 @@ std::string OfBytes(Emitter& e, const Row& row, const Types& types, bool limits)
   if (row.parts != 4 || !of_registers || types.a != types.b) return "";
   const bool is_distance = row.operation == Operation::kDistance;
   if (limits && (is_distance ? ptx::IsSigned(types.result) : types.result != types.a)) return "";
-  const char* name = is_distance                            ? "distance"
+  const char* name = is_distance                        ? "distance"
                      : row.operation == Operation::kMin ? "least"
                      : row.operation == Operation::kMax ? "most"
                                                         : nullptr;

@@ -1,5 +1,5 @@
-// Words of four bytes: dot products, choices of bytes, distances and the like of each byte. Processors have instructions for
-// the first two, which take these functions' place (link/byte_words.h).
+// Words of four bytes: dot products, choices of bytes, distances and the like of each byte. Processors have
+// instructions for the first two, which take these functions' place (link/byte_words.h).
 #include "compiler/runtime/vector.h"
 
 using namespace tutti::guest_runtime;
@@ -49,9 +49,7 @@ TUTTI_EXPORT TUTTI_IN_PLACE I32 tutti_v_dp4a_s8_s8(I32 a, I32 b, I32 c) { return
 TUTTI_EXPORT TUTTI_IN_PLACE I32 tutti_v_dp4a_u8_u8(I32 a, I32 b, I32 c) {
   return DotOfBytes<uint8_t, uint8_t>(a, b, c);
 }
-TUTTI_EXPORT TUTTI_IN_PLACE I32 tutti_v_dp4a_u8_s8(I32 a, I32 b, I32 c) {
-  return DotOfBytes<uint8_t, int8_t>(a, b, c);
-}
+TUTTI_EXPORT TUTTI_IN_PLACE I32 tutti_v_dp4a_u8_s8(I32 a, I32 b, I32 c) { return DotOfBytes<uint8_t, int8_t>(a, b, c); }
 
 TUTTI_EXPORT TUTTI_IN_PLACE I32 tutti_v_distance_s8(I32 a, I32 b) { return Distance<Signed>(a, b); }
 TUTTI_EXPORT TUTTI_IN_PLACE I32 tutti_v_distance_u8(I32 a, I32 b) { return Distance<Unsigned>(a, b); }
@@ -60,8 +58,8 @@ TUTTI_EXPORT TUTTI_IN_PLACE I32 tutti_v_least_u8(I32 a, I32 b) { return Least<Un
 TUTTI_EXPORT TUTTI_IN_PLACE I32 tutti_v_most_s8(I32 a, I32 b) { return Most<Signed>(a, b); }
 TUTTI_EXPORT TUTTI_IN_PLACE I32 tutti_v_most_u8(I32 a, I32 b) { return Most<Unsigned>(a, b); }
 
-// Byte i of the result is the one of the eight of {b:a} that the low three bits of digit i of `selector` name, or its sign
-// repeated if the digit's bit 3 is set.
+// Byte i of the result is the one of the eight of {b:a} that the low three bits of digit i of `selector` name, or its
+// sign repeated if the digit's bit 3 is set.
 TUTTI_EXPORT TUTTI_IN_PLACE I32 tutti_v_prmt(I32 a, I32 b, I32 selector) {
   I32 result = {};
   for (int i = 0; i < 4; ++i) {

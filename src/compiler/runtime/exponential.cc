@@ -10,7 +10,8 @@ using namespace tutti::guest_runtime;
 
 namespace {
 
-TUTTI_INLINE F32 PowerOfTwo(I32 exponent) { return Float((exponent + 127) << 23); }
+// 2^n of n << 23.
+TUTTI_INLINE F32 PowerOfTwo(I32 exponent) { return Float(exponent + Bits(Splat(1.0f))); }
 
 TUTTI_INLINE F32 AtMost(F32 x, float high) { return x > Splat(high) ? Splat(high) : x; }
 
@@ -21,10 +22,9 @@ TUTTI_EXPORT TUTTI_IN_PLACE F32 tutti_v_ex2_f32(F32 x) {
   x = AtMost(x < Splat(-160.0f) ? Splat(-160.0f) : x, 160.0f);
   const F32 shifted = x + Splat(approximations::kRound);
   const F32 p = Horner(x - (shifted - Splat(approximations::kRound)), approximations::kPowerOfTwo);
-  // Two factors, so that results below 2^-126 and above 2^127 come out right.
-  const I32 exponent = Bits(shifted) - Bits(Splat(approximations::kRound));
-  const I32 half = exponent >> 1;
-  return p * PowerOfTwo(half) * PowerOfTwo(exponent - half);
+  // Two factors, so that results below 2^-126 and above 2^127 come out right. kRound's last nine bits are zero.
+  const I32 whole = Bits(shifted) << 23, half = Bits(shifted) >> 1 << 23;
+  return p * PowerOfTwo(half) * PowerOfTwo(whole - half);
 }
 
 TUTTI_EXPORT TUTTI_IN_PLACE F32 tutti_v_lg2_f32(F32 x) {
@@ -41,14 +41,14 @@ TUTTI_EXPORT TUTTI_IN_PLACE F32 tutti_v_lg2_f32(F32 x) {
   return ((x < Splat(0.0f)) | (x != x)) ? Splat(__builtin_nanf("")) : result;
 }
 
-// With s = e^2|x| it is (s - 1) / (s + 1). s = 2^n * 2^f, and s - 1 = 2^n (2^f - 1) + (2^n - 1) loses nothing where x is
-// small. Smaller still, it is x.
+// With s = e^2|x| it is (s - 1) / (s + 1). s = 2^n * 2^f, and s - 1 = 2^n (2^f - 1) + (2^n - 1) loses nothing where x
+// is small. Smaller still, it is x.
 TUTTI_EXPORT TUTTI_IN_PLACE F32 tutti_v_tanh_f32(F32 x) {
   const F32 magnitude = __builtin_elementwise_abs(x);
   const F32 y = AtMost(magnitude * Splat(approximations::kTwoLog2E), 30.0f);
   const F32 shifted = y + Splat(approximations::kRound);
   const F32 f = y - (shifted - Splat(approximations::kRound));
-  const F32 power = Float((Bits(shifted) << 23) + Bits(Splat(1.0f)));  // 2^n: kRound's last nine bits are zero
+  const F32 power = PowerOfTwo(Bits(shifted) << 23);
   const F32 less_one = MulAdd(power, f * Horner(f, approximations::kPowerLessOne), power - Splat(1.0f));
   const F32 result = __builtin_elementwise_copysign(less_one / (less_one + Splat(2.0f)), x);
   return magnitude < Splat(0x1p-7f) ? x : result;

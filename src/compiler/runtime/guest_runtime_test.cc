@@ -160,7 +160,8 @@ TEST_P(GuestRuntime, ErrorsHoldAtEveryMagnitude) {
        [](double, double exact) { return 2 * std::ldexp(1.0, std::max(std::ilogb(exact) - 23, -149)); }},
       {"lg2_f32", [](double x) { return std::log2(x); },
        [](double x, double exact) { return 0x1p-22 * (x > 0.5 && x < 2 ? 1 : std::abs(exact)); }},
-      {"tanh_f32", [](double x) { return std::tanh(x); }, [](double, double exact) { return 0x1p-11 * std::abs(exact); }},
+      {"tanh_f32", [](double x) { return std::tanh(x); },
+       [](double, double exact) { return 0x1p-11 * std::abs(exact); }},
   };
   for (const auto& function : functions) {
     Function(function.name, "float", 1).Apply<float>(in.size(), out.data(), {in.data()});

@@ -2,8 +2,8 @@
 //
 // The argument is brought into [-pi/2, pi/2] by subtracting n * pi in two pieces with fused multiply-adds (Cody and
 // Waite), for the cosine with n a whole number and a half: then both are sines, but for the sign. That keeps the error
-// within a few 2^-24 up to |x| of about 2^17; PTX asks for 2^-20.5 within [-2 pi, 2 pi] and leaves more than 100 pi open.
-// Beyond that the result degrades as the hardware's does, but stays within [-1, 1].
+// within a few 2^-24 up to |x| of about 2^17; PTX asks for 2^-20.5 within [-2 pi, 2 pi] and leaves more than 100 pi
+// open. Beyond that the result degrades as the hardware's does, but stays within [-1, 1].
 #include "compiler/runtime/approximations.h"
 #include "compiler/runtime/vector.h"
 
@@ -31,7 +31,6 @@ TUTTI_EXPORT TUTTI_IN_PLACE F32 tutti_v_sin_f32(F32 x) {
 }
 
 TUTTI_EXPORT TUTTI_IN_PLACE F32 tutti_v_cos_f32(F32 x) {
-  const F32 shifted =
-      MulAdd(x, Splat(approximations::kOneOverPi), Splat(-0.5f)) + Splat(approximations::kRound);
+  const F32 shifted = MulAdd(x, Splat(approximations::kOneOverPi), Splat(-0.5f)) + Splat(approximations::kRound);
   return SineFrom(x, shifted - Splat(approximations::kRound) + Splat(0.5f), Bits(shifted) + 1);
 }

@@ -102,13 +102,23 @@ TEST(QuickFunctions, OfOneLaneAreThoseOfAWarp) {
 
 // Which instructions a processor has for it changes no bit: AVX-512 with more of them (bf16, dot products) and without.
 TEST(FunctionsOfTargets, AreTheSame) {
-  const std::vector<std::string> instructions = {
-      "sin.approx.f32 %f3, %f0;",        "cos.approx.ftz.f32 %f3, %f0;", "ex2.approx.f32 %f3, %f0;",
-      "ex2.approx.ftz.f32 %f3, %f0;",    "lg2.approx.f32 %f3, %f0;",     "lg2.approx.ftz.f32 %f3, %f0;",
-      "tanh.approx.f32 %f3, %f0;",       "mul.ftz.f32 %f3, %f0, %f1;",   "fma.rn.ftz.f32 %f3, %f0, %f1, %f2;",
-      "max.ftz.f32 %f3, %f0, %f1;",      "add.ftz.f32 %f3, %f0, %f1;",   "rcp.approx.ftz.f32 %f3, %f0;",
-      "dp4a.s32.s32 %f3, %f0, %f1, %f2;", "dp4a.u32.u32 %f3, %f0, %f1, %f2;", "dp4a.u32.s32 %f3, %f0, %f1, %f2;",
-      "prmt.b32 %f3, %f0, %f1, %f2;",    "vabsdiff4.u32.u32.u32 %f3, %f0, %f1, %f2;"};
+  const std::vector<std::string> instructions = {"sin.approx.f32 %f3, %f0;",
+                                                 "cos.approx.ftz.f32 %f3, %f0;",
+                                                 "ex2.approx.f32 %f3, %f0;",
+                                                 "ex2.approx.ftz.f32 %f3, %f0;",
+                                                 "lg2.approx.f32 %f3, %f0;",
+                                                 "lg2.approx.ftz.f32 %f3, %f0;",
+                                                 "tanh.approx.f32 %f3, %f0;",
+                                                 "mul.ftz.f32 %f3, %f0, %f1;",
+                                                 "fma.rn.ftz.f32 %f3, %f0, %f1, %f2;",
+                                                 "max.ftz.f32 %f3, %f0, %f1;",
+                                                 "add.ftz.f32 %f3, %f0, %f1;",
+                                                 "rcp.approx.ftz.f32 %f3, %f0;",
+                                                 "dp4a.s32.s32 %f3, %f0, %f1, %f2;",
+                                                 "dp4a.u32.u32 %f3, %f0, %f1, %f2;",
+                                                 "dp4a.u32.s32 %f3, %f0, %f1, %f2;",
+                                                 "prmt.b32 %f3, %f0, %f1, %f2;",
+                                                 "vabsdiff4.u32.u32.u32 %f3, %f0, %f1, %f2;"};
   std::mt19937_64 random(9);
   std::vector<uint64_t> in(64 * 256 + 2);
   for (uint64_t& word : in) {  // a quarter of them subnormal or nearly so

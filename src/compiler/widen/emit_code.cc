@@ -110,8 +110,8 @@ void FunctionEmitter::EmitCall(const llvm::CallInst& call) {
     return EmitFunctionCall(*this, call, intrinsic.kind);
   if (EmitWarpOperation(*this, call, intrinsic) || EmitMatrixLoad(*this, call, intrinsic) ||
       EmitWarpGroup(*this, call, intrinsic) || EmitTensorCopy(*this, call, intrinsic) ||
-      (intrinsic.kind == Intrinsic::kFunction && (EmitDirected(*this, call, intrinsic.suffix) ||
-                                                  EmitApproximation(*this, call, intrinsic.suffix))) ||
+      (intrinsic.kind == Intrinsic::kFunction &&
+       (EmitDirected(*this, call, intrinsic.suffix) || EmitApproximation(*this, call, intrinsic.suffix))) ||
       EmitService(*this, call, intrinsic))
     return;
   Unsupported(call, "the function is not in the contract");

@@ -185,7 +185,8 @@ TEST(Conversions, IntegersToHalvesRoundOnce) {
   }
   std::vector<u64> wide(words.begin(), words.end());
   for (const u32 word : words) wide.insert(wide.end(), {u64(i64{i32(word)}), u64{word} << 32 | word});
-  for (const auto& [name, mode] : {std::pair{"rn", FE_TONEAREST}, {"rz", FE_TOWARDZERO}, {"rm", FE_DOWNWARD}, {"rp", FE_UPWARD}}) {
+  for (const auto& [name, mode] :
+       {std::pair{"rn", FE_TONEAREST}, {"rz", FE_TOWARDZERO}, {"rm", FE_DOWNWARD}, {"rp", FE_UPWARD}}) {
     const auto form = [&](const char* type) { return fmt::format("cvt.{}.f16.{} %d, %a;", name, type); };
     s.Add<u16(u32)>(form("s32"), Singles(words), [mode](u32 a) { return Narrow(i32(a), kF16, mode); });
     s.Add<u16(u32)>(form("u32"), Singles(words), [mode](u32 a) { return Narrow(a, kF16, mode); });

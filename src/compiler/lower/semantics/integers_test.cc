@@ -88,7 +88,8 @@ TEST(Integers, QuotientsOfWordsAreExact) {
   std::vector<std::tuple<u64, u64>> hard;
   for (unsigned length = 1; length <= 64; ++length) {
     const u64 low = u64{1} << (length - 1), high = low + (low - 1);
-    for (const u64 b : {low, low + (length > 1 ? 1 : 0), high, high - (length > 1 ? 1 : 0), low | (random() & (low - 1))}) {
+    for (const u64 b :
+         {low, low + (length > 1 ? 1 : 0), high, high - (length > 1 ? 1 : 0), low | (random() & (low - 1))}) {
       const u64 most = ~u64{0} / b;
       for (const u64 q : {most, most - 1, most / 2 + 1, random() % most + (most == ~u64{0} ? 0 : 1),
                           random() >> random() % 64, most / (random() | 1) + 1}) {
@@ -222,9 +223,12 @@ TEST(Integers, PackedNumbersDoNotTouchEachOther) {
   for (const auto& operation : operations) {
     for (const bool is_signed : {false, true}) {
       const auto form = [&](const char* text) {
-        return fmt::format(fmt::runtime(text), fmt::format("{0}.{1}32.{1}32.{1}32", operation.name, is_signed ? 's' : 'u'));
+        return fmt::format(fmt::runtime(text),
+                           fmt::format("{0}.{1}32.{1}32.{1}32", operation.name, is_signed ? 's' : 'u'));
       };
-      const auto of = [=, of = operation.of](u32 a, u32 b, int i) { return u32(of(byte(a, i, is_signed), byte(b, i, is_signed))); };
+      const auto of = [=, of = operation.of](u32 a, u32 b, int i) {
+        return u32(of(byte(a, i, is_signed), byte(b, i, is_signed)));
+      };
       s.Add<u32(u32, u32, u32)>(form("{} %d, %a, %b, %c;"), t, [of](u32 a, u32 b, u32) {
         u32 word = 0;
         for (int i = 0; i < 4; ++i) word |= (of(a, b, i) & 255) << 8 * i;

@@ -49,8 +49,8 @@ class Register {
   }
 
   Value* Unmasked(llvm::Intrinsic::ID id, llvm::SmallVector<Value*, 6> operands) {
-    operands.append({llvm::Constant::getNullValue(x_->getType()), builder_.getInt16(0xffff),
-                     builder_.getInt32(kCurrentRounding)});
+    operands.append(
+        {llvm::Constant::getNullValue(x_->getType()), builder_.getInt16(0xffff), builder_.getInt32(kCurrentRounding)});
     return builder_.CreateIntrinsic(id, {}, operands);
   }
 

@@ -2,10 +2,10 @@
 // b < 2^(33-k), so that a quotient which is not whole is more than 2^(k-33) below the next integer, while rounding
 // moves it by at most 2^(k-54). Eight lanes at a time in hardware, against one lane per ten cycles or more.
 //
-// One of 64-bit integers takes two steps, and AVX-512's conversions. Let i be (1 - 2^-50) / b in double precision. a * i is
-// rounded four times, by a factor of at most 1 + 2^-53 each, so it is not above a/b, and not below (1 - 2^-49) a/b. Its
-// integer part q leaves a remainder a - q * b between 0 and (2^15 + 1) b, and the same step with the remainder leaves one
-// below 2b.
+// One of 64-bit integers takes two steps, and AVX-512's conversions. Let i be (1 - 2^-50) / b in double precision. a *
+// i is rounded four times, by a factor of at most 1 + 2^-53 each, so it is not above a/b, and not below (1 - 2^-49)
+// a/b. Its integer part q leaves a remainder a - q * b between 0 and (2^15 + 1) b, and the same step with the remainder
+// leaves one below 2b.
 #include "compiler/widen/arithmetic/division.h"
 
 #include <llvm/IR/Constants.h>
