@@ -128,6 +128,24 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const HostTarge
   return machine;
 }
 
+namespace {
+
+// Functions of the guest runtime that may be copied to where they are called (TUTTI_IN_PLACE of runtime/vector.h)
+// remain functions where there are many such places: copies take longer to compile. So do all of them for processors
+// without fused multiply-adds, for which each of these is 32 calls.
+void KeepWhatIsCalledOften(llvm::Module& module, VectorLevel level) {
+  constexpr unsigned kMostCopies[] = {0, 8, 32};
+  for (llvm::Function& function : module) {
+    const bool may_be_copied = function.hasFnAttribute(llvm::Attribute::AlwaysInline);
+    if (!may_be_copied || !function.getName().starts_with("tutti_v_")) continue;
+    if (!function.hasNUsesOrMore(kMostCopies[static_cast<size_t>(level)] + 1)) continue;
+    function.removeFnAttr(llvm::Attribute::AlwaysInline);
+    function.addFnAttr(llvm::Attribute::NoInline);
+  }
+}
+
+}  // namespace
+
 void ApplyTarget(llvm::Module& module, const HostTarget& target, llvm::TargetMachine& machine) {
   module.setTargetTriple(kTriple);
   module.setDataLayout(machine.createDataLayout());
@@ -135,6 +153,7 @@ void ApplyTarget(llvm::Module& module, const HostTarget& target, llvm::TargetMac
   const std::string bits = std::to_string(target.vector_bits());
   UseByteProducts(module, target);
   UseByteWords(module, target);
+  KeepWhatIsCalledOften(module, target.level);
   for (llvm::Function& function : module) {
     if (function.isIntrinsic()) continue;
     function.addFnAttr("target-cpu", target.cpu);
