@@ -15,11 +15,11 @@ namespace {
 TUTTI_INLINE F32 SineFrom(F32 x, F32 n, I32 k) {
   F32 r = MulAdd(n, Splat(-approximations::kPi), x);
   r = MulAdd(n, Splat(-approximations::kPiRest), r);
-  // Past the reduction's reach r is meaningless: keep it in range. NaN and infinity stay NaN.
-  r = r > Splat(1.6f) ? Splat(1.6f) : r;
-  r = r < Splat(-1.6f) ? Splat(-1.6f) : r;
   const F32 z = r * r;
-  const F32 sine = r * MulAdd(z, Horner(z, approximations::kSine), Splat(1.0f));  // -0 of -0, unlike r + ...
+  F32 sine = r * MulAdd(z, Horner(z, approximations::kSine), Splat(1.0f));  // -0 of -0, unlike r + ...
+  // Rounded up beyond one; and past the reduction's reach r is anything. NaN, of infinity too, stays.
+  sine = sine > Splat(1.0f) ? Splat(1.0f) : sine;
+  sine = sine < Splat(-1.0f) ? Splat(-1.0f) : sine;
   return Float(Bits(sine) ^ (k << 31));
 }
 
