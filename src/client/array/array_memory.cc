@@ -17,13 +17,10 @@ bool IsCube(const cuda::CUDA_ARRAY3D_DESCRIPTOR& shape) {
   return shape.Width == shape.Height && shape.Depth != 0 && (layered ? shape.Depth % 6 == 0 : shape.Depth == 6);
 }
 
-// As AskForMemory does: what has been freed may be there when the work has ended that uses it.
 Answer<uint64_t> AskForArray(Context& context, const wire::ArrayShape& shape, uint64_t bytes) {
   const wire::ArrayCreateBody body{.shape = shape, .device = context.device().index(), .reserved = 0};
-  ipc::Reply reply = Attachment::Get().replies().Call(wire::RecordKind::kArrayCreate, body);
-  if (reply.status == cuda::CUDA_ERROR_OUT_OF_MEMORY &&
-      (context.device().freed_bytes() == 0 || context.Synchronize() == 0))
-    reply = Attachment::Get().replies().Call(wire::RecordKind::kArrayCreate, body);
+  const ipc::Reply reply = AskTwiceForMemory(
+      context, true, [&] { return Attachment::Get().replies().Call(wire::RecordKind::kArrayCreate, body); });
   if (reply.status == cuda::CUDA_ERROR_NOT_SUPPORTED)
     return Refuse(Complain(reply.status, "arrays: the program could not move to an executor of its own for them"));
   if (reply.status != 0) return Refuse(reply.status);

@@ -6,11 +6,9 @@
 
 #include "base/clock.h"
 #include "client/base/complaint.h"
-#include "client/context/context.h"
 #include "client/context/stream.h"
 #include "client/memory/graph_memory.h"
 #include "client/memory/ipc_memory.h"
-#include "client/session/attachment.h"
 
 namespace tutti::client {
 namespace {
@@ -29,12 +27,6 @@ wire::MemoryKind WireKind(AllocationKind kind) {
   }
 }
 
-// Then there is nothing to wait for, and some of the work may never end.
-bool NoneIsFreed(const Device& device, wire::MemoryKind kind) {
-  const bool on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged;
-  return on_device && device.freed_bytes() == 0;
-}
-
 int NotAllocated(uint64_t address) {
   return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
                   "free of {:#x}, where no allocation of this kind begins: freed before?", address);
@@ -46,11 +38,9 @@ Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t 
                               uint64_t wish) {
   const wire::AllocateBody body{
       .bytes = bytes, .alignment = alignment, .kind = kind, .device = context.device().index(), .wish = wish};
-  ipc::Reply reply = Attachment::Get().replies().Call(wire::RecordKind::kAllocate, body);
-  if (reply.status == cuda::CUDA_ERROR_OUT_OF_MEMORY &&
-      (NoneIsFreed(context.device(), kind) || context.Synchronize() == 0)) {
-    reply = Attachment::Get().replies().Call(wire::RecordKind::kAllocate, body);
-  }
+  const bool on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged;
+  const ipc::Reply reply = AskTwiceForMemory(
+      context, on_device, [&] { return Attachment::Get().replies().Call(wire::RecordKind::kAllocate, body); });
   if (reply.status != 0) return Refuse(reply.status);
   if (!Attachment::Get().InWindow(reply.value[0], bytes)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);
   if (!Attachment::Get().connection().window().Open(reply.value[0], bytes)) {

@@ -4,16 +4,27 @@
 #include <cstdint>
 
 #include "client/base/answer.h"
+#include "client/context/context.h"
 #include "client/memory/allocation_table.h"
+#include "client/session/attachment.h"
 #include "wire/ring_layout.h"
 
 namespace tutti::client {
 
-class Context;
 class Stream;
 
-// Asks the server for memory. If there is not enough, waits for the work that uses freed memory, if any does, and asks
-// once more. Thread-safe.
+// Asks the server for something that takes memory, `on_device` or of the host. If there is not enough, waits for the
+// work that uses freed memory, if any does, and asks once more. `ask` returns its reply. Thread-safe.
+template <typename Ask>
+ipc::Reply AskTwiceForMemory(Context& context, bool on_device, Ask ask) {
+  ipc::Reply reply = ask();
+  // Where nothing is freed, there is nothing to wait for, and some of the work may never end.
+  const bool may_wait = !on_device || context.device().freed_bytes() != 0;
+  if (reply.status == cuda::CUDA_ERROR_OUT_OF_MEMORY && (!may_wait || context.Synchronize() == 0)) reply = ask();
+  return reply;
+}
+
+// Asks the server for memory, twice if need be. Thread-safe.
 Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment = 256,
                               uint64_t wish = 0);
 // Frees memory that AskForMemory returned, deferred until the work submitted so far is done: that of the stream, or, if

@@ -6,7 +6,7 @@ namespace tutti::device {
 
 WindowAllocator::WindowAllocator(uint64_t base, uint64_t bytes, uint64_t granularity, Grows grows)
     : granularity_(granularity), grows_(grows) {
-  Insert(base, bytes);
+  if (bytes != 0) Insert(base, bytes);
 }
 
 std::optional<uint64_t> WindowAllocator::Take(uint64_t bytes, uint64_t alignment) {

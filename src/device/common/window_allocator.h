@@ -16,7 +16,8 @@ class WindowAllocator {
  public:
   // From which end of a free range memory is taken.
   enum class Grows : uint8_t { kUp, kDown };
-  // Sizes are rounded up to, and addresses are multiples of, `granularity` (a power of two).
+  // Sizes are rounded up to, and addresses are multiples of, `granularity` (a power of two). `bytes` may be 0: then
+  // there are those that are given.
   WindowAllocator(uint64_t base, uint64_t bytes, uint64_t granularity, Grows grows = Grows::kUp);
 
   // The address of `bytes` aligned to `alignment` (a power of two), or nothing.

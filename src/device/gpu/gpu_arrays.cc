@@ -28,6 +28,23 @@ std::optional<uint64_t> BytesOf(const wire::TextureCreateBody& texture) {
   return row && before ? CheckedAdd(*row, *before) : std::nullopt;
 }
 
+// What a driver takes at least. It says how much only of arrays without memory (cuArrayGetMemoryRequirements). A GPU's
+// layouts are made of blocks of 64 bytes by 8 rows, and are mapped in pages of 64 KiB or more.
+std::optional<uint64_t> BytesTaken(const wire::ArrayShape& shape, const wire::ArrayLayout& layout) {
+  constexpr uint64_t kBlockBytes = 64, kBlockRows = 8, kPageBytes = 65536;
+  uint64_t all = 0;
+  for (uint32_t i = 0; i < shape.levels; ++i) {
+    const wire::ArrayLevel level = layout.Level(i);
+    const uint64_t rows = level.height != 0 ? AlignUp(level.rows, kBlockRows) : level.rows;
+    const auto plane = CheckedMul(AlignUp(level.row_bytes, kBlockBytes), rows);
+    const auto bytes = plane ? CheckedMul(*plane, level.planes) : std::nullopt;
+    const auto sum = bytes ? CheckedAdd(all, *bytes) : std::nullopt;
+    if (!sum || *sum > UINT64_MAX - kPageBytes) return std::nullopt;
+    all = *sum;
+  }
+  return AlignUp(all, kPageBytes);
+}
+
 std::vector<uint8_t> DetailsOf(const auto& body) {
   ByteWriter out;
   out.Put(body);
@@ -47,10 +64,12 @@ Result<uint64_t> GpuArrays::Create(const wire::ArrayShape& shape, GpuMemory& mem
     if (arrays_.size() >= wire::kMostArrays)
       return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("more than {} arrays", wire::kMostArrays));
   }
-  TUTTI_TRY(memory.CountForDriver(layout->bytes()));
-  const auto address = memory.ReserveAddresses(layout->bytes(), 0, 0);
+  const auto taken = BytesTaken(shape, *layout);
+  if (!taken) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "an array of more bytes than there are addresses");
+  TUTTI_TRY(memory.CountForDriver(*taken));
+  const auto address = memory.ReserveForArray(layout->bytes());
   if (!address) {
-    memory.ReleaseOfDriver(layout->bytes(), false);
+    memory.ReleaseOfDriver(*taken, false);
     return address;
   }
   const auto made = executor_->WithOne([&]() -> Result<uint64_t> {
@@ -59,13 +78,13 @@ Result<uint64_t> GpuArrays::Create(const wire::ArrayShape& shape, GpuMemory& mem
                               .bytes = layout->bytes(),
                               .details = DetailsOf(shape)}));
     std::lock_guard lock(mutex_);
-    arrays_.emplace(*address, Array{.layout = *layout});
+    arrays_.emplace(*address, Array{.layout = *layout, .counted = *taken});
     has_arrays_.store(true, std::memory_order_relaxed);
     return *address;
   });
   if (made) return made;
   memory.Release(*address);
-  memory.ReleaseOfDriver(layout->bytes(), false);
+  memory.ReleaseOfDriver(*taken, false);
   return made;
 }
 
@@ -73,7 +92,7 @@ void GpuArrays::Retire(uint64_t address, GpuMemory& memory) {
   std::lock_guard lock(mutex_);
   const auto found = arrays_.find(address);
   if (found == arrays_.end() || std::exchange(found->second.retired, true)) return;
-  memory.RetireOfDriver(found->second.layout.bytes());
+  memory.RetireOfDriver(found->second.counted);
 }
 
 void GpuArrays::Release(uint64_t address, GpuMemory& memory) {
@@ -87,7 +106,7 @@ void GpuArrays::Release(uint64_t address, GpuMemory& memory) {
   std::lock_guard lock(mutex_);
   const auto array = arrays_.extract(address);
   if (!array) return;
-  memory.ReleaseOfDriver(array.mapped().layout.bytes(), array.mapped().retired);
+  memory.ReleaseOfDriver(array.mapped().counted, array.mapped().retired);
   has_arrays_.store(!arrays_.empty(), std::memory_order_relaxed);
 }
 
@@ -165,7 +184,7 @@ GpuArrays::Touches GpuArrays::Find(uint64_t address, wire::ArrayLayout::Rows row
 
 void GpuArrays::Forget(GpuMemory& memory) {
   std::lock_guard lock(mutex_);
-  for (const auto& [address, array] : arrays_) memory.ReleaseOfDriver(array.layout.bytes(), array.retired);
+  for (const auto& [address, array] : arrays_) memory.ReleaseOfDriver(array.counted, array.retired);
   arrays_.clear();
   textures_.clear();
   has_arrays_.store(false, std::memory_order_relaxed);

@@ -46,6 +46,7 @@ class GpuArrays {
  private:
   struct Array {
     wire::ArrayLayout layout;
+    uint64_t counted = 0;  // bytes
     bool retired = false;
   };
   using ArraysByAddress = std::map<uint64_t, Array>;  // their first ones

@@ -173,6 +173,43 @@ TEST_F(GpuArraysTest, WhatAnArrayTookIsFreeWhenItIs) {
   EXPECT_TRUE(client->Computes());
 }
 
+TEST_F(GpuArraysTest, SmallOnesLieSideBySide) {
+  Start({});
+  const auto client = Serve();
+  constexpr uint64_t kRange = 2 * kMebibyte;  // the least that is reserved
+  std::vector<uint64_t> arrays;
+  for (int i = 0; i < 100; ++i) arrays.push_back(MustCreate(*client));
+  EXPECT_LT(arrays.back() - arrays.front(), kRange);
+  const uint64_t numbers = Numbers(*client);
+  for (const uint64_t array : arrays) Copy(*client, RowsOf(array, numbers, kHeight));
+  Copy(*client, RowsOf(numbers, arrays[50] + kRowBytes, 1));
+  EXPECT_EQ(client->ReadValue<uint32_t>(numbers), 100 + kWidth);
+
+  const uint64_t begin = arrays.front() / kRange * kRange;
+  auto memory = client->space().Share(client->Allocate(kRange), Space::AtEnd::kKept);
+  ASSERT_TRUE(memory) << memory.error().text;
+  EXPECT_FALSE(client->space().Map(begin, *memory, true)) << "over arrays";
+  for (const uint64_t array : arrays) EXPECT_TRUE(client->space().Free(array));
+  EXPECT_TRUE(Becomes([&] {
+    const auto again = client->space().Reserve(0, kRange, 0, begin);
+    if (again && *again != begin) EXPECT_TRUE(client->space().Free(*again));
+    return again && *again == begin;
+  })) << "what they had is free when they are";
+  EXPECT_TRUE(client->space().Map(begin, *memory, true));
+}
+
+// More than their texels: a driver lays them out in blocks, and in pages.
+TEST_F(GpuArraysTest, TheyCountAsPagesOfBlocks) {
+  Start({});
+  const auto client = Serve();
+  const uint64_t before = used();
+  for (int i = 0; i < 8; ++i) MustCreate(*client);
+  EXPECT_EQ(used(), before + 8 * (kMebibyte / 16));
+  ASSERT_TRUE(client->space().CreateArray(ArrayOf(1, 65536)));
+  EXPECT_EQ(used(), before + 8 * (kMebibyte / 16) + 4 * kMebibyte);
+  EXPECT_FALSE(client->space().CreateArray(ArrayOf(1, 1u << 30)));
+}
+
 TEST_F(GpuArraysTest, CopiesLeaveNoArray) {
   Start({});
   const struct {

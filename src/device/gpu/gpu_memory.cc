@@ -248,7 +248,17 @@ Result<uint64_t> GpuMemory::ReserveAddresses(uint64_t bytes, uint64_t alignment,
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "an alignment that is no power of two");
   std::lock_guard changing(changing_);
   std::lock_guard lock(mutex_);
-  const auto address = reserved_.Reserve(bytes, alignment, wish);
+  return NoteAddresses(reserved_.Reserve(bytes, alignment, wish), bytes);
+}
+
+Result<uint64_t> GpuMemory::ReserveForArray(uint64_t bytes) {
+  std::lock_guard changing(changing_);
+  std::lock_guard lock(mutex_);
+  return NoteAddresses(reserved_.ReserveForArray(bytes), bytes);
+}
+
+// With the locks.
+Result<uint64_t> GpuMemory::NoteAddresses(std::optional<uint64_t> address, uint64_t bytes) {
   if (!address)
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
                 fmt::format("no {} addresses in a row are left of the client's", bytes));

@@ -50,6 +50,8 @@ class GpuMemory {
 
   // See Space.
   Result<uint64_t> ReserveAddresses(uint64_t bytes, uint64_t alignment, uint64_t wish);
+  // Of an array: nothing is mapped there.
+  Result<uint64_t> ReserveForArray(uint64_t bytes);
   Result<std::shared_ptr<SharedMemory>> Share(uint64_t address);
   // Of scratch memory.
   Result<std::shared_ptr<SharedMemory>> ShareWords(uint64_t address);
@@ -101,6 +103,7 @@ class GpuMemory {
   void Unreserve(const Allocation& allocation);
   void TellUse();
   void CountFreed(int64_t bytes);
+  Result<uint64_t> NoteAddresses(std::optional<uint64_t> address, uint64_t bytes);
   Result<Allocation*> FindShareable(uint64_t address);
   Result<std::shared_ptr<SharedMemory>> ShareNow(uint64_t address);
   Status MapNow(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable);

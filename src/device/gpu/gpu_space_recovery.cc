@@ -198,8 +198,6 @@ Status GpuSpace::HandOver(ExecutorLink& executor, Takes takes) {
   if (takes == Takes::kNothing) return {};
   TUTTI_TRY(memory_->AttachTo(executor, takes == Takes::kAll));
   if (takes == Takes::kWhatStays) return {};
-  // They may have come while the last one ended.
-  if (const auto why = arrays_.WhyBound()) return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, *why);
   TUTTI_TRY(HandOverLimits(executor));
   return modules_.LoadInto(executor);
 }
@@ -225,8 +223,11 @@ Status GpuSpace::HandOverLimits(ExecutorLink& executor) {
 void GpuSpace::AcquireExecutor(Takes takes, const CurrentExecutor::Replacement&) {
   Result<std::shared_ptr<ExecutorLink>> taken;
   Status attached;
+  // Arrays may have come while the last one ended: no other has them.
+  const auto bound = takes == Takes::kAll ? arrays_.WhyBound() : std::nullopt;
+  if (bound) attached = Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, *bound);
   constexpr int kMostAttempts = 4;  // others may lose it meanwhile
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+  for (int attempt = 0; !bound && attempt < kMostAttempts; ++attempt) {
     taken = executors_->Take(
         &held_->window, suspicion_.is_alone(), [this](const auto& executor) { current_.Expect(executor); },
         gone_.get_token());

@@ -13,6 +13,8 @@
 namespace tutti::device::gpu {
 namespace {
 
+constexpr uint64_t kArrayAlignment = 512;
+
 std::unexpected<Error> NotReserved(uint64_t address, uint64_t bytes) {
   return Fail(cuda::CUDA_ERROR_INVALID_VALUE,
               fmt::format("0x{:x} to 0x{:x} are not whole mappings in a reserved range", address, address + bytes));
@@ -21,7 +23,7 @@ std::unexpected<Error> NotReserved(uint64_t address, uint64_t bytes) {
 }  // namespace
 
 ReservedPart::ReservedPart(uint64_t begin, uint64_t bytes)
-    : begin_(begin), bytes_(bytes), allocator_(begin, bytes, kSlabBytes) {}
+    : begin_(begin), bytes_(bytes), allocator_(begin, bytes, kSlabBytes), of_small_arrays_(begin, 0, kArrayAlignment) {}
 
 std::optional<uint64_t> ReservedPart::Reserve(uint64_t bytes, uint64_t alignment, uint64_t wish) {
   if (bytes == 0 || bytes > bytes_) return std::nullopt;
@@ -32,7 +34,32 @@ std::optional<uint64_t> ReservedPart::Reserve(uint64_t bytes, uint64_t alignment
   return address;
 }
 
+std::optional<uint64_t> ReservedPart::ReserveForArray(uint64_t bytes) {
+  if (bytes == 0 || bytes > bytes_) return std::nullopt;
+  const bool is_small = bytes < kSlabBytes;
+  auto address = is_small ? of_small_arrays_.Take(bytes, kArrayAlignment) : allocator_.Take(bytes, kSlabBytes);
+  if (!address && is_small) {
+    const auto more = allocator_.Take(kSlabBytes, kSlabBytes);
+    if (!more) return std::nullopt;
+    of_small_arrays_.Give(*more, kSlabBytes);
+    address = of_small_arrays_.Take(bytes, kArrayAlignment);
+  }
+  if (address) arrays_.emplace(*address, bytes);
+  return address;
+}
+
+void ReservedPart::FreeArray(uint64_t address, uint64_t bytes) {
+  if (bytes >= kSlabBytes) {
+    allocator_.Give(address, bytes);
+    return;
+  }
+  const auto [begin, free_bytes] = of_small_arrays_.Give(address, bytes);
+  const uint64_t first = AlignUp(begin, kSlabBytes), end = (begin + free_bytes) / kSlabBytes * kSlabBytes;
+  if (first < end && of_small_arrays_.TakeAt(first, end - first)) allocator_.Give(first, end - first);
+}
+
 void ReservedPart::Free(uint64_t address) {
+  if (const auto array = arrays_.extract(address)) return FreeArray(address, array.mapped());
   const auto range = ranges_.find(address);
   if (range == ranges_.end()) return;
   allocator_.Give(address, range->second);

@@ -28,6 +28,8 @@ class ReservedPart {
 
   // At `wish` if that is not 0 and the addresses are free.
   std::optional<uint64_t> Reserve(uint64_t bytes, uint64_t alignment, uint64_t wish);
+  // For an array: nothing may be mapped there. Small ones lie side by side.
+  std::optional<uint64_t> ReserveForArray(uint64_t bytes);
   // Those that begin there, where nothing is mapped any more.
   void Free(uint64_t address);
 
@@ -49,12 +51,15 @@ class ReservedPart {
 
  private:
   bool InOneRange(uint64_t address, uint64_t bytes) const;
+  void FreeArray(uint64_t address, uint64_t bytes);
   Mappings::const_iterator At(uint64_t address) const;
 
   const uint64_t begin_;
   const uint64_t bytes_;
   WindowAllocator allocator_;
+  WindowAllocator of_small_arrays_;  // in slabs' lengths that are taken from the other one
   std::map<uint64_t, uint64_t> ranges_;  // reserved: address -> bytes
+  std::map<uint64_t, uint64_t> arrays_;  // as well
   Mappings mappings_;
 };
 
