@@ -4,9 +4,12 @@
 
 #include "executor/protocol/request.h"
 #include "guest/gpu/fenced_ptx.h"
+#include "guest/gpu/managed_variables.h"
 #include "image/cubin_symbols.h"
 #include "image/ptx_selection.h"
+#include "ptx/managed_variables.h"
 #include "ptx/parser.h"
+#include "ptx/printer.h"
 
 namespace tutti::executor {
 namespace {
@@ -39,9 +42,23 @@ bool TakesFunctions(const ptx::Module& module, const ptx::Function& function) {
   return std::ranges::any_of(function.vector_operands, names_one);
 }
 
-uint64_t StateOf(const ptx::Module& module) {
+// With their alignments.
+std::map<std::string, uint64_t> ManagedElsewhere(const ptx::Module& module) {
+  const std::string_view prefix = guest::kManagedPrefix;
+  std::map<std::string, uint64_t> managed;
+  for (const ptx::Variable& variable : module.variables) {
+    if (variable.name.starts_with(prefix)) managed[variable.name.substr(prefix.size())] = 1;
+  }
+  for (const ptx::Variable& variable : module.variables) {
+    if (const auto found = managed.find(variable.name); found != managed.end()) found->second = variable.alignment;
+  }
+  return managed;
+}
+
+uint64_t StateOf(const ptx::Module& module, const std::map<std::string, uint64_t>& managed) {
   uint64_t state = 0;
   for (const ptx::Variable& variable : module.variables) {
+    if (managed.contains(variable.name)) continue;  // nobody writes it
     if (variable.space != ptx::StateSpace::kConst && variable.space != ptx::StateSpace::kShared)
       state |= kKeepsVariables;
     for (const ptx::Initializer::AddressOf& address : variable.init.addresses)
@@ -57,7 +74,9 @@ uint64_t StateOf(const ptx::Module& module) {
 }
 
 void AddFactsOf(const ptx::Module& module, ImageFacts* facts) {
-  facts->state |= StateOf(module);
+  const auto managed = ManagedElsewhere(module);
+  facts->managed.insert(managed.begin(), managed.end());
+  facts->state |= StateOf(module, managed);
   for (const ptx::Variable& variable : module.variables) {
     if (variable.space == ptx::StateSpace::kGlobal || variable.space == ptx::StateSpace::kConst)
       facts->variables[variable.name] |= variable.managed;
@@ -96,6 +115,20 @@ ImageFacts FactsOf(std::span<const uint8_t> image) {
     }
   }
   return facts;
+}
+
+// Of several texts the driver makes one module in its own way, and what is not read cannot be printed.
+std::optional<std::string> WithManagedElsewhere(std::span<const uint8_t> image, uint32_t capability) {
+  const auto texts = image::SelectPtx(image, capability);
+  if (!texts || texts->size() != 1 || !texts->front().text.contains(".managed")) return std::nullopt;
+  auto module = ptx::Parse(texts->front().text);
+  if (!module || !ptx::HasManagedVariables(*module)) return std::nullopt;
+  const auto is_unread = [](const ptx::Function& function) { return function.has_body && !function.body_parsed; };
+  if (std::ranges::any_of(module->functions, is_unread)) return std::nullopt;
+  if (!ptx::TakeOutManagedVariables(&*module, guest::kManagedPrefix).empty()) return std::nullopt;
+  // Debug sections are not printed, but with this target an assembler would expect them.
+  if (const size_t debug = module->target.find(", debug"); debug != std::string::npos) module->target.erase(debug, 7);
+  return ptx::Print(*module);
 }
 
 }  // namespace tutti::executor

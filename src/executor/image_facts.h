@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -16,11 +17,17 @@ struct ImageFacts {
   // The rules of its blocks and clusters (required_block, required_cluster, max_cluster, cluster_must_be_set), of those
   // kernels of which there is PTX.
   std::map<std::string, module::KernelInfo> kernels;
+  // Variables that lie elsewhere (guest/gpu/managed_variables.h), and their alignment.
+  std::map<std::string, uint64_t> managed;
   std::set<std::string> numbered;  // kernels of which the last parameter is guest::kLaunchParameter
   bool prints = false;  // kernels of it call printf or assert
   uint64_t state = 0;  // ModuleState: what they may leave in the context
 };
 
 ImageFacts FactsOf(std::span<const uint8_t> image);
+
+// The image's PTX with its managed variables elsewhere, for a device of that capability (90 for 9.0). Nothing: it has
+// none, or no text of which that can be made.
+std::optional<std::string> WithManagedElsewhere(std::span<const uint8_t> image, uint32_t capability);
 
 }  // namespace tutti::executor

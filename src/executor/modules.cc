@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/checked.h"
 #include "executor/image_facts.h"
+#include "guest/gpu/managed_variables.h"
 
 namespace tutti::executor {
 namespace {
@@ -18,7 +20,18 @@ constexpr uint32_t kMostParameters = 4096;  // of a kernel; its buffer has less 
 
 }  // namespace
 
+// What is fenced has its managed variables elsewhere already. Where the driver cannot compile what has been made of the
+// text, it has the image: managed variables that are the device's alone are not found.
 tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image, bool is_fenced) {
+  const auto text = is_fenced && fenced() ? std::nullopt : WithManagedElsewhere(image.text, capability_);
+  if (text) {
+    const std::span bytes(reinterpret_cast<const uint8_t*>(text->data()), text->size());
+    if (auto loaded = LoadNow(number, {.text = bytes, .code = bytes}, is_fenced)) return loaded;
+  }
+  return LoadNow(number, image, is_fenced);
+}
+
+tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& image, bool is_fenced) {
   // The driver reads text to its end.
   std::vector<uint8_t> ended(image.code.begin(), image.code.end());
   ended.push_back(0);
@@ -48,7 +61,7 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image
     vendor_.cuModuleUnload(module.handle);
     return Fail(CUDA_ERROR_INVALID_HANDLE, "a module's number twice");
   }
-  return Loaded{.info = std::move(*info), .log = info_log, .state = facts.state};
+  return Loaded{.info = std::move(*info), .log = info_log, .state = facts.state, .managed_bytes = module.managed_bytes};
 }
 
 tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, const ImageFacts& facts, bool takes_numbers) {
@@ -80,6 +93,7 @@ tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, const ImageF
                               kPortableCluster, launch_offset});
   }
   AddVariables(module, facts, &info);
+  TUTTI_TRY(AddManaged(facts, &module, &info));
   return info;
 }
 
@@ -119,12 +133,59 @@ void Modules::AddVariables(const Module& module, const ImageFacts& facts, module
   for (const auto& [name, is_managed] : facts.variables) {
     CUdeviceptr address = 0;
     size_t bytes = 0;
-    if (fenced() && name.starts_with(guest::kFencePrefix)) continue;  // nobody reaches them by name
+    // Nobody reaches these by name.
+    if ((fenced() || !facts.managed.empty()) && name.starts_with(guest::kFencePrefix)) continue;
+    if (facts.managed.contains(name)) continue;
     if (vendor_.cuModuleGetGlobal_v2(&address, &bytes, module.handle, name.c_str()) != CUDA_SUCCESS || bytes == 0)
       continue;
     info->variables.push_back({.name = name, .address = address, .bytes = bytes, .is_managed = is_managed});
     info->memory.push_back({.address = address, .bytes = bytes});
   }
+}
+
+Status Modules::AddManaged(const ImageFacts& facts, Module* module, module::ModuleInfo* info) const {
+  constexpr uint64_t kLeastAlignment = 16;
+  for (const auto& [name, alignment] : facts.managed) {
+    Managed one{};
+    size_t bytes = 0;
+    TUTTI_TRY(
+        vendor_.Check(vendor_.cuModuleGetGlobal_v2(&one.initial, &bytes, module->handle, name.c_str()), name.c_str()));
+    one.bytes = bytes;
+    const std::string pointer = guest::kManagedPrefix + name;
+    TUTTI_TRY(vendor_.Check(vendor_.cuModuleGetGlobal_v2(&one.pointer, &bytes, module->handle, pointer.c_str()),
+                            pointer.c_str()));
+    if (bytes != sizeof(uint64_t)) return Fail(CUDA_ERROR_INVALID_PTX, "the name " + pointer + " is reserved");
+    info->memory.push_back({.address = one.initial, .bytes = one.bytes});
+    one.offset = AlignUp(module->managed_bytes, std::max(alignment, kLeastAlignment));
+    module->managed_bytes = one.offset + one.bytes;
+    info->variables.push_back({.name = name, .address = one.offset, .bytes = one.bytes, .is_managed = true});
+    module->managed.push_back(one);
+  }
+  if (module->managed_bytes != 0) info->memory.push_back({.address = 0, .bytes = module->managed_bytes});
+  return {};
+}
+
+Status Modules::PlaceManaged(uint32_t number, uint64_t address, bool fresh) {
+  std::lock_guard lock(mutex_);
+  const auto found = modules_.find(number);
+  if (found == modules_.end()) return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", number));
+  CUstream stream = nullptr;
+  TUTTI_TRY(vendor_.Check(vendor_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
+                          "cuStreamCreateWithPriority"));
+  const auto copy = [&](CUdeviceptr to, CUdeviceptr from, uint64_t bytes) {
+    return vendor_.Check(vendor_.cuMemcpyAsync(to, from, bytes, stream), "cuMemcpyAsync");
+  };
+  std::vector<uint64_t> places;  // until the copies are done
+  Status placed;
+  for (const Managed& one : found->second.managed) places.push_back(address + one.offset);
+  for (size_t i = 0; placed && i < places.size(); ++i) {
+    const Managed& one = found->second.managed[i];
+    placed = copy(one.pointer, reinterpret_cast<CUdeviceptr>(&places[i]), sizeof places[i]);
+    if (placed && fresh) placed = copy(places[i], one.initial, one.bytes);
+  }
+  const Status done = vendor_.Check(vendor_.cuStreamSynchronize(stream), "cuStreamSynchronize");
+  vendor_.cuStreamDestroy_v2(stream);
+  return placed ? done : placed;
 }
 
 Status Modules::Unload(uint32_t number) {

@@ -22,12 +22,15 @@ namespace tutti::executor {
 class Modules {
  public:
   // `fence`: of the place, if its modules are fenced. Outlives this.
-  explicit Modules(const Vendor& vendor, Fence* fence = nullptr) : vendor_(vendor), fence_(fence) {}
+  // The device has that capability (90 for 9.0).
+  explicit Modules(const Vendor& vendor, Fence* fence = nullptr, uint32_t capability = 0)
+      : vendor_(vendor), fence_(fence), capability_(capability) {}
 
   struct Loaded {
     module::ModuleInfo info;
     std::string log;
     uint64_t state = 0;  // ModuleState
+    uint64_t managed_bytes = 0;  // Answer::managed_bytes
   };
   // An error's text is the log of the vendor's compiler, if it has written one. `is_fenced`: it checks its own
   // addresses, if modules of the place do.
@@ -36,6 +39,8 @@ class Modules {
     std::span<const uint8_t> code;  // that the driver loads: the same, or what it has made of it
   };
   Result<Loaded> Load(uint32_t number, const Image& image, bool is_fenced);
+  // Its managed variables lie there from now on, with their initial values if they are `fresh`.
+  Status PlaceManaged(uint32_t number, uint64_t address, bool fresh);
   Status Unload(uint32_t number);
   Status UnloadAll();
   Result<uint32_t> BlocksPerSm(uint32_t number, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
@@ -58,18 +63,30 @@ class Modules {
     uint32_t most_cluster_blocks;
     std::optional<uint32_t> launch_offset;
   };
+  // Addresses of the driver's, but for its place.
+  struct Managed {
+    cuda::CUdeviceptr pointer;  // to it
+    cuda::CUdeviceptr initial;
+    uint64_t bytes;
+    uint64_t offset;  // from the first one's
+  };
   struct Module {
     cuda::CUmodule handle = nullptr;
     std::vector<Kernel> kernels;
+    std::vector<Managed> managed;
+    uint64_t managed_bytes = 0;
   };
+  Result<Loaded> LoadNow(uint32_t number, const Image& image, bool is_fenced);
   bool fenced() const { return fence_ != nullptr && fence_->is_open(); }
   Result<module::ModuleInfo> Describe(Module& module, const ImageFacts& facts, bool takes_numbers);
   Result<module::KernelInfo> Describe(cuda::CUfunction function) const;
   uint32_t Attribute(cuda::CUfunction function, cuda::CUfunction_attribute number) const;  // 0: not known
   void AddVariables(const Module& module, const ImageFacts& facts, module::ModuleInfo* info) const;
+  Status AddManaged(const ImageFacts& facts, Module* module, module::ModuleInfo* info) const;
 
   const Vendor& vendor_;
   Fence* const fence_;  // null: none
+  const uint32_t capability_;
   std::mutex mutex_;
   std::map<uint32_t, Module> modules_;
   std::atomic<bool> prints_{false};

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "cuda/device_attribute.h"
 #include "executor/link.h"
 #include "os/thread.h"
 
@@ -17,6 +18,12 @@ constexpr uint64_t kMostImageBytes = 512ull << 20;
 
 uint8_t BitsOf(bool writable) {
   return static_cast<uint8_t>(guest::kFenceReadable | (writable ? guest::kFenceWritable : 0));
+}
+
+uint32_t CapabilityOf(const Device& device) {
+  const auto& attributes = device.info.attributes;
+  return static_cast<uint32_t>(10 * attributes[cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] +
+                               attributes[cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR]);
 }
 
 Modules::Image PartsOf(std::span<const uint8_t> image, uint64_t text_bytes) {
@@ -50,7 +57,7 @@ Place::Place(const Executor& executor, std::vector<os::Fd> files, os::Mapping ex
       mapping_(std::move(exchange)),
       exchange_(reinterpret_cast<Exchange*>(mapping_.data())),
       fence_(*executor.vendor),
-      modules_(*executor.vendor, &fence_),
+      modules_(*executor.vendor, &fence_, CapabilityOf(*executor.device)),
       window_(*executor.vendor, executor.device->device),
       arrays_(*executor.vendor),
       submitter_(*executor.vendor, &modules_, exchange_, file(PlaceFile::kBell), executor.context, executor.texts,
@@ -153,9 +160,12 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
                                  (request.flags & kAsItIs) == 0));
       answer->text = std::move(loaded.log);
       answer->value = loaded.state;
+      answer->managed_bytes = loaded.managed_bytes;
       TUTTI_ASSIGN(*file, os::CreateMemoryOf("tutti-module-info", module::Serialize(loaded.info)));
       return {};
     }
+    case RequestKind::kPlaceManaged:
+      return modules_.PlaceManaged(request.module, request.address, (request.flags & kWithContents) == 0);
     case RequestKind::kUnloadModule: return modules_.Unload(request.module);
     case RequestKind::kOccupancy: {
       TUTTI_ASSIGN(answer->value, modules_.BlocksPerSm(request.module, request.kernel, request.block_threads,

@@ -96,7 +96,9 @@ void TakeForeignVariables(module::ModuleInfo* info, const void* where) {
     if (!variable.is_managed && ForeignMemory::Get().Take(variable.address, variable.bytes)) return false;
     const std::string origin = OriginOf(where);
     log::Error("the variable {}{}{} is not found: {}", variable.name, origin.empty() ? "" : " of ", origin,
-               variable.is_managed ? "managed variables are not supported on a GPU yet (cudaMallocManaged is)"
+               variable.is_managed ? "on a GPU managed variables need PTX (-gencode arch=compute_NN,code=compute_NN) "
+                                     "of one translation unit, in which no initial value has their address; "
+                                     "cudaMallocManaged works always"
                                    : "the GPU's driver has it where the program has other memory");
     return true;
   });

@@ -28,6 +28,8 @@
 #include "cuda/result.h"
 #include "guest/fault_kind.h"
 #include "guest/gpu/fenced_ptx.h"
+#include "guest/gpu/managed_variables.h"
+#include "ptx/managed_variables.h"
 #include "ptx/printer.h"
 
 namespace tutti::compiler {
@@ -42,6 +44,7 @@ class ModuleFence {
 
   Result<FencedModule> Run() {
     TUTTI_TRY(CheckModule());
+    (void)ptx::TakeOutManagedVariables(&module_, guest::kManagedPrefix);  // those that stay are the device's alone
     KeepNamesApart(module_);
     ForgetPromises();
     for (const ptx::Function& function : module_.functions) result_.functions.push_back(function.name);

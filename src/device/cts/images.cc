@@ -42,6 +42,19 @@ const std::string_view kVariables = HEAD R"(
 }
 )";
 
+const std::string_view kManaged = HEAD R"(
+.visible .global .align 4 .attribute(.managed) .u32 m[2] = {0xd00d};
+.visible .entry count)" PARAMETERS R"( {
+  .reg .b64 %at;
+  .reg .b32 %value, %old;
+  ld.param.u32 %value, [b];
+  mov.u64 %at, m;
+  cvta.global.u64 %at, %at;
+  atom.add.u32 %old, [%at+4], %value;
+  ret;
+}
+)";
+
 const std::string_view kBroken = HEAD ".visible .entry broken( {\n  ret;\n}\n";
 
 }  // namespace tutti::device::cts

@@ -49,6 +49,29 @@ TEST_F(Conformance, ACopyChangesAConstantForTheKernelsBehindIt) {
   EXPECT_EQ(client.ReadValue<uint32_t>(out), 0x04030201u);
 }
 
+TEST_F(Conformance, HostAndKernelsReachAManagedVariableAtOneAddress) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  const auto module = client.space().LoadModule(0, Bytes(kManaged));
+  ASSERT_TRUE(module) << module.error().text;
+  const uint64_t m = AddressOf(*module, "m");
+  auto* const words = reinterpret_cast<volatile uint32_t*>(client.space().Reached(m, 2 * sizeof(uint32_t)));
+  ASSERT_NE(words, nullptr) << "it is in the host part";
+  EXPECT_EQ(words[0], kValueOfM);
+  EXPECT_EQ(words[1], 0u);
+  const uint32_t shape[3] = {0, 0, 0};
+  const auto kernel = client.space().Prepare(module->id, 0, shape);
+  ASSERT_TRUE(kernel) << kernel.error().text;
+  words[1] = 5;
+  client.Launch(1, kernel->id, 1, 32, {0, 2});
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(words[1], 5u + 32 * 2);
+  EXPECT_EQ(words[0], kValueOfM);
+  EXPECT_FALSE(client.space().Free(m)) << "it is the device's";
+  EXPECT_TRUE(client.space().UnloadModule(module->id));
+  EXPECT_TRUE(client.sink().WaitMemory(0, 0)) << "it is given back with its module";
+}
+
 TEST_F(Conformance, ABrokenModuleFailsWithItsLog) {
   Client client(backend_.get());
   const auto module = client.space().LoadModule(0, Bytes(kBroken));

@@ -192,7 +192,7 @@ TEST_F(GpuArraysTest, SmallOnesLieSideBySide) {
   for (const uint64_t array : arrays) EXPECT_TRUE(client->space().Free(array));
   EXPECT_TRUE(Becomes([&] {
     const auto again = client->space().Reserve(0, kRange, 0, begin);
-    if (again && *again != begin) EXPECT_TRUE(client->space().Free(*again));
+    if (again && *again != begin) (void)client->space().Free(*again);
     return again && *again == begin;
   })) << "what they had is free when they are";
   EXPECT_TRUE(client->space().Map(begin, *memory, true));

@@ -79,7 +79,7 @@ Status GpuMemory::CountFence() {
   return {};
 }
 
-Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
+Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint64_t alignment, Holder holder) {
   if (bytes == 0 || (alignment != 0 && !std::has_single_bit(alignment)) || kind == wire::MemoryKind::kAddresses) {
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "an allocation needs a size and an alignment that is a power of two");
   }
@@ -88,7 +88,8 @@ Result<uint64_t> GpuMemory::Allocate(wire::MemoryKind kind, uint64_t bytes, uint
   Allocation allocation{.bytes = AlignUp(bytes, kAllocationAlignment),
                         .on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged,
                         .in_host_part = kind != wire::MemoryKind::kDevice,
-                        .scratch = kind == wire::MemoryKind::kScratch};
+                        .scratch = kind == wire::MemoryKind::kScratch,
+                        .of_device = holder == Holder::kDevice};
   TUTTI_TRY(Reserve(allocation));
   const auto address = executor_->WithOne([&] {
     std::lock_guard lock(changing_);
@@ -167,11 +168,11 @@ void GpuMemory::CountFreed(int64_t bytes) {
   sink_->MemoryFreed(0, freed_);
 }
 
-Status GpuMemory::Retire(uint64_t address) {
+Status GpuMemory::Retire(uint64_t address, Holder holder) {
   std::shared_ptr<SharedSlab> kept;  // dropped without the lock
   std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
-  if (found == allocations_.end() || found->second.retired)
+  if (found == allocations_.end() || found->second.retired || found->second.of_device != (holder == Holder::kDevice))
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no allocation of the client begins at 0x{:x}", address));
   found->second.retired = true;
   kept = std::move(found->second.own);

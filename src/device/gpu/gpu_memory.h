@@ -42,10 +42,12 @@ class GpuMemory {
   bool Contains(uint64_t address, uint64_t bytes, bool writes) const;
   uint8_t* Reached(uint64_t address, uint64_t bytes) const { return host_part_.Reached(address, bytes); }
 
-  Result<uint64_t> Allocate(wire::MemoryKind kind, uint64_t bytes, uint64_t alignment);
-  // The client frees the allocation that begins at `address`: INVALID_VALUE if it holds none. The memory stays until
+  // The client cannot free what the device holds for itself (of a module).
+  enum class Holder : uint8_t { kClient, kDevice };
+  Result<uint64_t> Allocate(wire::MemoryKind kind, uint64_t bytes, uint64_t alignment, Holder holder = Holder::kClient);
+  // Its holder frees the allocation that begins at `address`: INVALID_VALUE if it holds none. The memory stays until
   // Release, when earlier work is done.
-  Status Retire(uint64_t address);
+  Status Retire(uint64_t address, Holder holder = Holder::kClient);
   void Release(uint64_t address);
 
   // See Space.
@@ -92,6 +94,7 @@ class GpuMemory {
     bool on_device = false;  // counts as the device's
     bool in_host_part = false;
     bool scratch = false;
+    bool of_device = false;  // Holder::kDevice
     bool addresses = false;  // no memory of its own
     bool retired = false;
     std::shared_ptr<SharedSlab> own;  // until it is retired, if it is shared

@@ -49,6 +49,16 @@ Status GpuModules::CheckMemory(std::vector<module::MemoryRange>& memory) {
   return {};
 }
 
+Status GpuModules::TakeManaged(module::ModuleInfo& info, uint64_t bytes) {
+  if (bytes == 0) return {};
+  for (const module::VariableInfo& variable : info.variables) {
+    if (variable.is_managed && !InRange(variable.address, variable.bytes, bytes))
+      return Fail("a managed variable beyond their memory");
+  }
+  std::erase_if(info.memory, [](const module::MemoryRange& range) { return range.address == 0; });
+  return {};
+}
+
 size_t GpuModules::Fenced::bytes() const {
   constexpr size_t kOfEach = 2 * sizeof(std::string);
   size_t sum = 0;
@@ -78,15 +88,57 @@ Result<Space::LoadedModule> GpuModules::Load(const compiler::FencedImage& image,
     TUTTI_ASSIGN(const auto code, jit_->Compile(image.ptx, group_, cancelled_));
     parts.insert(parts.end(), code->begin(), code->end());
   }
-  return executor_->WithOne([&] { return LoadNow(parts, fenced, memory); });
+  return Load(parts, fenced, memory);
 }
 
 Result<Space::LoadedModule> GpuModules::LoadAsItIs(std::span<const uint8_t> image, GpuMemory& memory) {
-  return executor_->WithOne(
-      [&] { return LoadNow(image, {.as_it_is = fences_ != nullptr, .functions = {}, .refused = {}}, memory); });
+  return Load(image, {.as_it_is = fences_ != nullptr, .functions = {}, .refused = {}}, memory);
 }
 
-Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory) {
+Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image, const Fenced& fenced, GpuMemory& memory) {
+  TUTTI_ASSIGN(Described loaded, executor_->WithOne([&] { return LoadNow(image, fenced, memory); }));
+  if (loaded.managed_bytes == 0) return std::move(loaded.module);
+  const Status placed = PlaceManaged(loaded, memory);
+  if (placed) return std::move(loaded.module);
+  Withdraw(loaded.module.id, memory);
+  return std::unexpected(placed.error());
+}
+
+// The memory outlives the executor, as all of the client's does.
+Status GpuModules::PlaceManaged(Described& loaded, GpuMemory& memory) {
+  constexpr uint64_t kAlignment = 4096;
+  const uint32_t number = loaded.module.id;
+  TUTTI_ASSIGN(const uint64_t address, memory.Allocate(wire::MemoryKind::kManaged, loaded.managed_bytes, kAlignment,
+                                                       GpuMemory::Holder::kDevice));
+  const Status placed = executor_->WithOne([&]() -> Status {
+    TUTTI_TRY(executor_->Ask({.kind = RequestKind::kPlaceManaged, .address = address, .module = number}));
+    std::lock_guard lock(mutex_);
+    const auto found = modules_.find(number);
+    if (found == modules_.end()) return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE, "the module is loaded no more");
+    found->second.managed = address;
+    return {};
+  });
+  if (!placed) {
+    (void)memory.Retire(address, GpuMemory::Holder::kDevice);
+    memory.Release(address);
+    return placed;
+  }
+  module::ModuleInfo& info = loaded.module.info;
+  for (module::VariableInfo& variable : info.variables)
+    if (variable.is_managed) variable.address += address;
+  info.memory.push_back({.address = address, .bytes = loaded.managed_bytes});
+  return {};
+}
+
+// Nobody has been told of it.
+void GpuModules::Withdraw(uint32_t module, GpuMemory& memory) {
+  auto unloaded = Unload(module);
+  if (!unloaded) return;  // its executor is lost, and it with it
+  unloaded->kept.reset();
+  memory.ReleaseOfDriver(unloaded->bytes, false);
+}
+
+Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory) {
   uint32_t number = 0;
   {
     std::lock_guard lock(mutex_);
@@ -109,6 +161,7 @@ Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, 
     if (!has_room) return module::ModuleInfo{};
     described_as = HashOf(bytes);
     TUTTI_ASSIGN(module::ModuleInfo info, module::ParseModuleInfo({bytes.data(), bytes.size()}));
+    TUTTI_TRY(TakeManaged(info, reply.answer.managed_bytes));
     TUTTI_TRY(CheckMemory(info.memory));
     for (module::KernelInfo& kernel : info.kernels) {
       const auto refused = fenced.refused.find(kernel.name);
@@ -151,7 +204,8 @@ Result<Space::LoadedModule> GpuModules::LoadNow(std::span<const uint8_t> image, 
                                   .described_as = described_as,
                                   .state = state,
                                   .fenced = std::move(fenced)});
-  return Space::LoadedModule{.id = number, .info = std::move(*info), .log = std::move(reply.answer.text)};
+  return Described{.module = {.id = number, .info = std::move(*info), .log = std::move(reply.answer.text)},
+                   .managed_bytes = reply.answer.managed_bytes};
 }
 
 // With the lock.
@@ -203,7 +257,7 @@ Result<GpuModules::Unloaded> GpuModules::Unload(uint32_t module) {
   if (found == modules_.end())
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
   for (const auto& [kernel, id] : found->second.prepared) kernels_.erase(id);
-  const uint64_t bytes = BytesOf(found->second.memory);
+  const uint64_t bytes = BytesOf(found->second.memory), managed = found->second.managed;
   for (const module::MemoryRange& range : found->second.memory) variables_.erase(range.address);
   std::erase(fresh_, module);
   unloading_.insert(modules_.extract(found));
@@ -213,19 +267,22 @@ Result<GpuModules::Unloaded> GpuModules::Unload(uint32_t module) {
     std::lock_guard unloaded(mutex_);
     unloading_.erase(module);
   });
-  return Unloaded{.kept = std::move(kept), .bytes = bytes};
+  return Unloaded{.kept = std::move(kept), .bytes = bytes, .managed = managed};
 }
 
-uint64_t GpuModules::Forget() {
+GpuModules::Forgotten GpuModules::Forget() {
   std::lock_guard lock(mutex_);
-  uint64_t bytes = 0;
-  for (const auto& [number, module] : modules_) bytes += BytesOf(module.memory);
+  Forgotten forgotten;
+  for (const auto& [number, module] : modules_) {
+    forgotten.bytes += BytesOf(module.memory);
+    if (module.managed != 0) forgotten.managed.push_back(module.managed);
+  }
   modules_.clear();
   fresh_.clear();
   has_heap_ = false;
   variables_.clear();
   kernels_.clear();
-  return bytes;
+  return forgotten;
 }
 
 std::optional<std::string> GpuModules::WhyBound() const {
@@ -253,13 +310,15 @@ Status GpuModules::LoadInto(ExecutorLink& executor) {
     size_t described_as;
     bool as_it_is;
     uint64_t text_bytes;
+    uint64_t managed;
   };
   std::map<uint32_t, Loaded> loaded;
   {
     std::lock_guard lock(mutex_);
     for (const auto* const modules : {&modules_, &unloading_})
       for (const auto& [number, module] : *modules)
-        loaded[number] = {module.image, module.described_as, module.fenced.as_it_is, module.fenced.text_bytes};
+        loaded[number] = {module.image, module.described_as, module.fenced.as_it_is, module.fenced.text_bytes,
+                          module.managed};
   }
   for (const auto& [number, module] : loaded) {
     if (module.image == nullptr) return Fail("an image of a module was not kept");
@@ -270,6 +329,11 @@ Status GpuModules::LoadInto(ExecutorLink& executor) {
                                                                module.image->file.get()));
     TUTTI_ASSIGN(const os::Mapping bytes, os::Mapping::Constant(reply.file.get(), executor::kMostModuleInfoBytes));
     if (HashOf(bytes) != module.described_as) return Fail("a module has other addresses than before");
+    if (module.managed == 0) continue;
+    TUTTI_TRY(executor.Ask({.kind = RequestKind::kPlaceManaged,
+                            .address = module.managed,
+                            .module = number,
+                            .flags = executor::kWithContents}));
   }
   return {};
 }

@@ -43,6 +43,8 @@ class GpuModules {
   // What an executor says of a module's variables: no two may lie at one address. Those of no bytes are nowhere, and
   // left out. Sorts them.
   static Status CheckMemory(std::vector<module::MemoryRange>& memory);
+  // That managed variables lie in so many bytes from address 0 on, which are no memory yet: these are left out.
+  static Status TakeManaged(module::ModuleInfo& info, uint64_t bytes);
 
   // The image as it may run beside others' code, for those who have fences. May take seconds. Fails with the remedy
   // where that cannot be.
@@ -59,6 +61,7 @@ class GpuModules {
   struct Unloaded {
     std::shared_ptr<const void> kept;  // the executor unloads it when this is dropped
     uint64_t bytes = 0;
+    uint64_t managed = 0;  // memory that the device holds for its managed variables; 0: none
   };
   // It cannot be found any more.
   Result<Unloaded> Unload(uint32_t module);
@@ -68,8 +71,12 @@ class GpuModules {
   // Where a fenced kernel says that its fault was.
   std::optional<std::string> FunctionOf(const guest::FenceFault& fault) const;
 
-  // None is loaded any more: the executor is lost. The bytes that they took.
-  uint64_t Forget();
+  // None is loaded any more: the executor is lost. What they took.
+  struct Forgotten {
+    uint64_t bytes = 0;
+    std::vector<uint64_t> managed;  // memory
+  };
+  Forgotten Forget();
 
   // Loads in a new executor what the last one has, and what it has not been made to unload. Fails where it is not the
   // same there. With CurrentExecutor::Replacing.
@@ -113,13 +120,21 @@ class GpuModules {
     bool launched = false;  // some kernel of the client has been, since it was loaded
     bool written = false;  // a variable, by a copy or a fill
     Fenced fenced;
+    uint64_t managed = 0;  // where its managed variables are; 0: it has none, or they are not placed yet
   };
   struct Variable {
     uint64_t bytes = 0;
     uint32_t module = 0;
   };
   // Has the executor load it. Described as a client may know it.
-  Result<Space::LoadedModule> LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory);
+  struct Described {
+    Space::LoadedModule module;
+    uint64_t managed_bytes = 0;  // at address 0 of it
+  };
+  Result<Space::LoadedModule> Load(std::span<const uint8_t> image, const Fenced& fenced, GpuMemory& memory);
+  Result<Described> LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory);
+  Status PlaceManaged(Described& loaded, GpuMemory& memory);
+  void Withdraw(uint32_t module, GpuMemory& memory);
   static uint64_t BytesOf(std::span<const module::MemoryRange> variables);
   std::shared_ptr<const Image> Keep(os::Fd file, uint64_t bytes, const GpuMemory& memory);
 

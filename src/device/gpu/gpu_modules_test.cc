@@ -24,5 +24,19 @@ TEST(GpuModules, VariablesOfNoBytesAreNowhere) {
   EXPECT_EQ(memory[0].bytes, 8u);
 }
 
+TEST(GpuModules, ManagedVariablesLieInWhatTheyAreSaidToTake) {
+  constexpr uint64_t kBytes = 24;
+  const auto take = [](uint64_t address, uint64_t bytes) {
+    module::ModuleInfo info{.variables = {{.name = "m", .address = address, .bytes = bytes, .is_managed = true},
+                                          {.name = "v", .address = 0x100, .bytes = 8}},
+                            .memory = {{.address = 0, .bytes = kBytes}, {.address = 0x100, .bytes = 8}}};
+    return GpuModules::TakeManaged(info, kBytes).has_value() && info.memory.size() == 1;
+  };
+  EXPECT_TRUE(take(16, 8));
+  EXPECT_FALSE(take(16, 9));
+  EXPECT_FALSE(take(0x100, 8)) << "what is placed later is none of the driver's";
+  EXPECT_FALSE(take(~0ull, 8));
+}
+
 }  // namespace
 }  // namespace tutti::device::gpu

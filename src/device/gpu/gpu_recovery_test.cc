@@ -152,6 +152,35 @@ TEST_F(GpuRecovery, AClientWithVariablesThatMayBeWrittenIsTold) {
   ExpectFault(*client, "its kernels may have written variables of a module");
 }
 
+// They are no part of what ends with the driver.
+TEST_F(GpuRecovery, ManagedVariablesAreInTheNextExecutorAsTheyWere) {
+  for (const Options& options : {Options{}, Options{.isolation = Isolation::kShared, .fenced = true}}) {
+    SCOPED_TRACE(options.fenced);
+    Start(options);
+    const auto client = Serve("a");
+    const std::string_view image = cts::kManaged;
+    const auto module = client->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(image.data()), image.size()});
+    ASSERT_TRUE(module) << module.error().text;
+    ASSERT_EQ(module->info.variables.size(), 1u);
+    const uint64_t address = module->info.variables[0].address;
+    const auto* const words = reinterpret_cast<const volatile uint32_t*>(client->space().Reached(address, 8));
+    ASSERT_NE(words, nullptr);
+    const uint32_t shape[3] = {0, 0, 0};
+    const auto kernel = client->space().Prepare(module->id, 0, shape);
+    ASSERT_TRUE(kernel) << kernel.error().text;
+    for (const uint32_t sum : {3u, 6u}) {
+      client->Launch(1, kernel->id, 1, 1, {0, 3, 0, 0});
+      EXPECT_TRUE(client->Synchronize(1));
+      EXPECT_EQ(words[0], cts::kValueOfM);
+      EXPECT_EQ(words[1], sum);
+      KillExecutor();
+    }
+    EXPECT_TRUE(client->Computes());
+    EXPECT_TRUE(client->sink().faults().empty());
+    EXPECT_TRUE(client->space().UnloadModule(module->id));
+  }
+}
+
 TEST_F(GpuRecovery, AClientWhoseMemoryHasNoDescriptorsIsTold) {
   Start({});
   rlimit files{};

@@ -216,19 +216,6 @@ Result<uint32_t> GpuSpace::BlocksPerSm(uint32_t module, uint32_t kernel, uint32_
   return modules_.BlocksPerSm(module, kernel, block_threads, dynamic_shared_bytes);
 }
 
-Status GpuSpace::UnloadModule(uint32_t module) {
-  TUTTI_ASSIGN(GpuModules::Unloaded unloaded, modules_.Unload(module));
-  memory_->RetireOfDriver(unloaded.bytes);
-  std::shared_ptr<const void> kept(this, [this, unloaded = std::move(unloaded)](const void*) mutable {
-    unloaded.kept.reset();
-    memory_->ReleaseOfDriver(unloaded.bytes);
-  });
-  std::unique_lock lock(mutex_);
-  engine_.Defer({.address = 0, .kept = std::move(kept)});
-  UnlockAndRunDeferred(&lock);
-  return {};
-}
-
 // A driver has rules of its own for when a limit may change: one that it refuses stays as it was, and so does one for
 // which the client has not the memory.
 Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t bytes) {
@@ -464,7 +451,12 @@ void GpuSpace::Replace() {
   // most twice: who leaves more stays lost.
   constexpr size_t kMostLeft = 1;
   if (current_.AwaitEnd(held_->window.group.empty() ? kEndPatienceMs : kSharedPatienceMs).size() > kMostLeft) return;
-  memory_->ReleaseOfDriver(modules_.Forget(), false);
+  const GpuModules::Forgotten modules = modules_.Forget();
+  memory_->ReleaseOfDriver(modules.bytes, false);
+  for (const uint64_t managed : modules.managed) {
+    (void)memory_->Retire(managed, GpuMemory::Holder::kDevice);
+    memory_->Release(managed);
+  }
   arrays_.Forget(*memory_);
   for (const auto& [limit, bytes] : std::exchange(counted_limits_, {})) memory_->ReleaseOfDriver(bytes, false);
   set_limits_.clear();

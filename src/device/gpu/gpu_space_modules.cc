@@ -31,6 +31,21 @@ Result<Space::LoadedModule> GpuSpace::LoadModule(uint32_t device, std::span<cons
   return modules_.Load(**fenced, *memory_);
 }
 
+Status GpuSpace::UnloadModule(uint32_t module) {
+  TUTTI_ASSIGN(GpuModules::Unloaded unloaded, modules_.Unload(module));
+  memory_->RetireOfDriver(unloaded.bytes);
+  if (unloaded.managed != 0) (void)memory_->Retire(unloaded.managed, GpuMemory::Holder::kDevice);
+  std::shared_ptr<const void> kept(this, [this, unloaded = std::move(unloaded)](const void*) mutable {
+    unloaded.kept.reset();
+    memory_->ReleaseOfDriver(unloaded.bytes);
+    if (unloaded.managed != 0) memory_->Release(unloaded.managed);
+  });
+  std::unique_lock lock(mutex_);
+  engine_.Defer({.address = 0, .kept = std::move(kept)});
+  UnlockAndRunDeferred(&lock);
+  return {};
+}
+
 bool GpuSpace::IsAlone() {
   std::lock_guard lock(mutex_);
   // One that has not come yet may have been asked for before the client was suspect.

@@ -32,6 +32,7 @@ const BackendCase& BackendUnderTest() {
                   {"MemoryOfTheHostIsInAFileThatClientsMayMap", no_data},
                   {"MemoryOfTheHostIsLimitedAndComesBack", no_data},
                   {"ABrokenModuleFailsWithItsLog", "every word is a module"},
+                  {"HostAndKernelsReachAManagedVariableAtOneAddress", "its modules have kernels only"},
                   {"AModulesVariablesAreInTheWindowInitialisedAndRelocated", "its modules have kernels only"}},
         .not_yet = {},
     };

@@ -53,6 +53,7 @@ std::vector<uint8_t> Serialize(const Answer& answer) {
   out.Put(answer.status);
   PutText(out, answer.text);
   out.Put(answer.value);
+  out.Put(answer.managed_bytes);
   return out.Take();
 }
 
@@ -62,6 +63,7 @@ Result<Answer> ParseAnswer(std::span<const uint8_t> bytes) {
   answer.status = in.Get<int32_t>();
   answer.text = in.GetString();
   answer.value = in.Get<uint64_t>();
+  answer.managed_bytes = in.Get<uint64_t>();
   if (!in.ok() || !in.at_end() || answer.status < 0) return Fail("an answer that is none");
   return answer;
 }

@@ -50,6 +50,7 @@ enum class RequestKind : uint32_t {
   kDestroyArray = 18,
   kCreateTexture = 19,
   kDestroyTexture = 20,
+  kPlaceManaged = 21,  // a module's managed variables lie from `address` on
   kCompile = 16,  // fd: PTX; fd of the answer: machine code, which kLoadModule may load here or elsewhere
 };
 
@@ -66,6 +67,7 @@ enum RequestFlags : uint32_t {
   // kOpenWindow: kernels of the place check their addresses: its modules are fenced (executor/fence.h)
   kFenced = 1u << 3,
   kAsItIs = 1u << 4,  // kLoadModule, in such a place: its code is not fenced. Nobody else has a place there.
+  kWithContents = 1u << 7,  // kPlaceManaged: they are there already, and have not their initial values
   kSurface = 1u << 6,  // kDestroyTexture: it is a surface object
   kCompiles = 1u << 5,  // kEnter: the executor will be asked for nothing but kCompile
 };
@@ -86,7 +88,7 @@ struct Request {
   // behind which its machine code lies in the file; 0: all of it is the image.
   uint64_t bytes = 0;
   uint64_t host_bytes = 0;  // kOpenWindow
-  uint32_t module = 0;  // kLoadModule, kUnloadModule, kOccupancy: the server's number
+  uint32_t module = 0;  // kLoadModule, kUnloadModule, kOccupancy, kPlaceManaged: the server's number
   uint32_t kernel = 0;  // kOccupancy
   uint32_t block_threads = 0;
   uint32_t dynamic_shared_bytes = 0;
@@ -102,6 +104,9 @@ struct Answer {
   // kOpenWindow: the window's base; kFindAddresses: the first; kOccupancy: blocks; kReadWord: it; kLoadModule:
   // ModuleState; kCreateTexture: its number in kernels
   uint64_t value = 0;
+  // kLoadModule: what the module's managed variables take, of memory that the host reaches; 0: it has none that can lie
+  // there. Until kPlaceManaged, which comes before the first launch, it is described as lying at address 0.
+  uint64_t managed_bytes = 0;
 };
 
 std::vector<uint8_t> Serialize(const Request& request);
@@ -111,7 +116,7 @@ Result<Answer> ParseAnswer(std::span<const uint8_t> bytes);
 
 // What both sides know of each other's layouts: to be raised with each change of this folder. An upgrade puts another
 // executor where a server that runs finds the next one.
-inline constexpr uint32_t kProtocolVersion = 4;
+inline constexpr uint32_t kProtocolVersion = 5;
 
 struct Hello {
   int32_t status = 0;  // a CUresult: there is no device
