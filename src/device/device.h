@@ -166,8 +166,8 @@ class Space {
   // Where this process has these bytes of the part that clients reach; null if they do not lie in it.
   virtual uint8_t* Reached(uint64_t address, uint64_t bytes) = 0;
 
-  // Whether Allocate, Reserve, Word, Share, CreateHostMemory, Map, Unmap, CreateArray, CreateTexture and
-  // SetKernelLimit may wait for another process. No other call does but those of modules and Reset.
+  // Whether Allocate, Reserve, Word, Share, CreateHostMemory, Map, Unmap, CreateArray, CreateTexture, CreateCondition
+  // and SetKernelLimit may wait for another process. No other call does but those of modules and Reset.
   virtual bool memory_waits() const { return false; }
 
   // Memory. Addresses lie in the window, the memory is zeroed. OUT_OF_MEMORY over the limit or the device's size; since

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "executor/protocol/request.h"
+#include "guest/gpu/conditions.h"
 #include "guest/gpu/fenced_ptx.h"
 #include "guest/gpu/managed_variables.h"
 #include "image/cubin_symbols.h"
 #include "image/ptx_selection.h"
+#include "ptx/condition_setter.h"
 #include "ptx/managed_variables.h"
 #include "ptx/parser.h"
 #include "ptx/printer.h"
@@ -17,6 +19,8 @@ namespace {
 constexpr uint64_t kMostUnpackedBytes = 512u << 20;
 
 bool Prints(const std::string& function) { return function == "vprintf" || function == "__assertfail"; }
+
+bool IsSetConditional(const std::string& function) { return function == ptx::kSetConditional; }
 
 bool Allocates(const std::string& function) {
   return function == "malloc" || function == "free" || function.starts_with("cudaMalloc");
@@ -83,6 +87,7 @@ void AddFactsOf(const ptx::Module& module, ImageFacts* facts) {
   }
   for (const ptx::Function& function : module.functions) {
     facts->prints |= Prints(function.name);
+    facts->sets_conditions |= !function.has_body && IsSetConditional(function.name);
     if (!function.is_entry) continue;
     module::KernelInfo& kernel = facts->kernels[function.name];
     std::ranges::copy(function.required_threads, kernel.required_block);
@@ -103,6 +108,7 @@ ImageFacts FactsOf(std::span<const uint8_t> image) {
   image::CubinSymbols symbols = image::ReadCubinSymbols(image, kMostUnpackedBytes);
   facts.variables = std::move(symbols.variables);
   facts.prints = std::ranges::any_of(symbols.missing, Prints);
+  facts.sets_conditions = std::ranges::any_of(symbols.missing, IsSetConditional);
   const auto texts = image::SelectPtx(image);
   if (!texts || texts->empty()) facts.state |= kUnknownCode;
   if (texts) {
@@ -118,14 +124,20 @@ ImageFacts FactsOf(std::span<const uint8_t> image) {
 }
 
 // Of several texts the driver makes one module in its own way, and what is not read cannot be printed.
-std::optional<std::string> WithManagedElsewhere(std::span<const uint8_t> image, uint32_t capability) {
+std::optional<std::string> TextForDevice(std::span<const uint8_t> image, uint32_t capability) {
   const auto texts = image::SelectPtx(image, capability);
-  if (!texts || texts->size() != 1 || !texts->front().text.contains(".managed")) return std::nullopt;
-  auto module = ptx::Parse(texts->front().text);
-  if (!module || !ptx::HasManagedVariables(*module)) return std::nullopt;
+  if (!texts || texts->size() != 1) return std::nullopt;
+  const std::string& text = texts->front().text;
+  if (!text.contains(".managed") && !text.contains(ptx::kSetConditional)) return std::nullopt;
+  auto module = ptx::Parse(text);
+  if (!module) return std::nullopt;
   const auto is_unread = [](const ptx::Function& function) { return function.has_body && !function.body_parsed; };
   if (std::ranges::any_of(module->functions, is_unread)) return std::nullopt;
-  if (!ptx::TakeOutManagedVariables(&*module, guest::kManagedPrefix).empty()) return std::nullopt;
+  const bool sets_conditions = ptx::DeclaresSetConditional(*module);
+  const bool has_managed = ptx::HasManagedVariables(*module);
+  ptx::DefineSetConditional(&*module, guest::kSetConditionFunction);
+  const bool are_elsewhere = ptx::TakeOutManagedVariables(&*module, guest::kManagedPrefix).empty();
+  if (!sets_conditions && !(has_managed && are_elsewhere)) return std::nullopt;
   // Debug sections are not printed, but with this target an assembler would expect them.
   if (const size_t debug = module->target.find(", debug"); debug != std::string::npos) module->target.erase(debug, 7);
   return ptx::Print(*module);

@@ -20,14 +20,15 @@ struct ImageFacts {
   // Variables that lie elsewhere (guest/gpu/managed_variables.h), and their alignment.
   std::map<std::string, uint64_t> managed;
   std::set<std::string> numbered;  // kernels of which the last parameter is guest::kLaunchParameter
+  bool sets_conditions = false;  // of graphs of the driver's own
   bool prints = false;  // kernels of it call printf or assert
   uint64_t state = 0;  // ModuleState: what they may leave in the context
 };
 
 ImageFacts FactsOf(std::span<const uint8_t> image);
 
-// The image's PTX with its managed variables elsewhere, for a device of that capability (90 for 9.0). Nothing: it has
-// none, or no text of which that can be made.
-std::optional<std::string> WithManagedElsewhere(std::span<const uint8_t> image, uint32_t capability);
+// The image's PTX, as a device runs it that has managed variables and graphs' conditions elsewhere than the driver, of
+// that capability (90 for 9.0). Nothing: it has none of these, or no text of which that can be made.
+std::optional<std::string> TextForDevice(std::span<const uint8_t> image, uint32_t capability);
 
 }  // namespace tutti::executor

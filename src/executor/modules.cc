@@ -20,10 +20,10 @@ constexpr uint32_t kMostParameters = 4096;  // of a kernel; its buffer has less 
 
 }  // namespace
 
-// What is fenced has its managed variables elsewhere already. Where the driver cannot compile what has been made of the
-// text, it has the image: managed variables that are the device's alone are not found.
+// What is fenced is for such a device already. Where the driver cannot compile what has been made of the text, it has
+// the image: then managed variables are the device's alone, and kernels that set conditions do not run.
 tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image, bool is_fenced) {
-  const auto text = is_fenced && fenced() ? std::nullopt : WithManagedElsewhere(image.text, capability_);
+  const auto text = is_fenced && fenced() ? std::nullopt : TextForDevice(image.text, capability_);
   if (text) {
     const std::span bytes(reinterpret_cast<const uint8_t*>(text->data()), text->size());
     if (auto loaded = LoadNow(number, {.text = bytes, .code = bytes}, is_fenced)) return loaded;
@@ -87,6 +87,11 @@ tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, const ImageF
       launch_offset = kernel.params.back().offset;
       kernel.params.pop_back();
       kernel.param_bytes = kernel.params.empty() ? 0 : kernel.params.back().offset + kernel.params.back().bytes;
+    }
+    if (facts.sets_conditions) {
+      kernel.error =
+          "a module that sets conditions of graphs (cudaGraphSetConditional) runs on a GPU if it has PTX of one "
+          "translation unit: -gencode arch=compute_NN,code=compute_NN";
     }
     info.kernels.push_back(std::move(kernel));
     module.kernels.push_back({function, Attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES),

@@ -27,6 +27,7 @@ bool UsesMemory(RecordKind kind) {
     case RecordKind::kHostMemory:
     case RecordKind::kArrayCreate:
     case RecordKind::kTextureCreate:
+    case RecordKind::kConditionCreate:
     case RecordKind::kWord:
     case RecordKind::kKernelLimit: return true;
     default: return false;

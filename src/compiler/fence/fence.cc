@@ -27,8 +27,10 @@
 #include "compiler/fence/print_functions.h"
 #include "cuda/result.h"
 #include "guest/fault_kind.h"
+#include "guest/gpu/conditions.h"
 #include "guest/gpu/fenced_ptx.h"
 #include "guest/gpu/managed_variables.h"
+#include "ptx/condition_setter.h"
 #include "ptx/managed_variables.h"
 #include "ptx/printer.h"
 
@@ -44,10 +46,11 @@ class ModuleFence {
 
   Result<FencedModule> Run() {
     TUTTI_TRY(CheckModule());
-    (void)ptx::TakeOutManagedVariables(&module_, guest::kManagedPrefix);  // those that stay are the device's alone
     KeepNamesApart(module_);
     ForgetPromises();
     for (const ptx::Function& function : module_.functions) result_.functions.push_back(function.name);
+    (void)ptx::TakeOutManagedVariables(&module_, guest::kManagedPrefix);  // those that stay are the device's alone
+    ptx::DefineSetConditional(&module_, guest::kSetConditionFunction);
     refusals_.resize(module_.functions.size());
     // Debug sections are not printed, but with this target an assembler would expect them.
     if (const size_t debug = module_.target.find(", debug"); debug != std::string::npos) module_.target.erase(debug, 7);

@@ -31,7 +31,7 @@ std::unique_ptr<Backend> Create() {
 
 const BackendCase& BackendUnderTest() {
   static const BackendCase backend = [] {
-    const char* const no_host = "memory of the host for other Spaces";
+    const char* const no_host = "registered memory of the host may not lie among reserved addresses";
     return BackendCase{
         .create = Create,
         .never = {},

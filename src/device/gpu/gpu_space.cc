@@ -17,8 +17,8 @@ namespace tutti::device::gpu {
 namespace {
 
 constexpr const char* kNoHostMemory =
-    "memory of the host is not shared between processes on a GPU yet, nor mapped at reserved addresses";
-constexpr const char* kNoConditions = "conditional nodes of graphs are not supported on a GPU yet";
+    "on a GPU memory of the host is not shared between processes, nor mapped at reserved addresses: cuMemHostAlloc and "
+    "cuMemAllocManaged make memory that host code and kernels use";
 
 // A killed process is gone in milliseconds, but for one that hangs in its driver; a place in an executor with others,
 // when its kernels have ended.
@@ -191,19 +191,6 @@ Status GpuSpace::Map(uint64_t address, std::shared_ptr<SharedMemory> memory, boo
 }
 
 Status GpuSpace::Unmap(uint64_t address, uint64_t bytes) { return memory_->Unmap(address, bytes); }
-
-// --- conditions: none can be made
-
-Result<uint64_t> GpuSpace::CreateCondition(uint32_t) {
-  return tutti::Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, kNoConditions);
-}
-Status GpuSpace::DestroyCondition(uint64_t) { return tutti::Fail(cuda::CUDA_ERROR_INVALID_VALUE, kNoConditions); }
-Status GpuSpace::SetCondition(uint32_t, uint64_t, uint64_t, uint32_t) { return tutti::Fail(kNoConditions); }
-Status GpuSpace::BeginConditional(uint32_t, uint64_t, uint64_t, wire::ConditionalKind) {
-  return tutti::Fail(kNoConditions);
-}
-Status GpuSpace::BeginBody(uint32_t, uint64_t, uint32_t) { return tutti::Fail(kNoConditions); }
-Status GpuSpace::EndConditional(uint32_t, uint64_t, bool) { return tutti::Fail(kNoConditions); }
 
 // --- modules
 

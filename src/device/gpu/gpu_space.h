@@ -25,6 +25,7 @@
 #include "device/gpu/current_executor.h"
 #include "device/gpu/executor_source.h"
 #include "device/gpu/gpu_arrays.h"
+#include "device/gpu/gpu_conditions.h"
 #include "device/gpu/gpu_memory.h"
 #include "device/gpu/gpu_modules.h"
 #include "device/gpu/gpu_operation.h"
@@ -141,8 +142,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   bool Time(Operation* event) override;
   void Store(Operation* operation) override;
   void TaskOver(Operation*) override {}
-  uint32_t ValueOf(uint32_t, uint64_t) const override { return 0; }
-  void SetValueOf(uint32_t, uint64_t, uint32_t) override {}
+  uint32_t ValueOf(uint32_t, uint64_t condition) const override { return conditions_.ValueOf(condition); }
+  void SetValueOf(uint32_t, uint64_t condition, uint32_t value) override { conditions_.Set(condition, value); }
   int32_t DeviceError(uint32_t) const override { return error_; }
 
   Result<Stream*> FindStream(uint32_t number) const;
@@ -153,6 +154,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   bool Holds(uint64_t address, uint64_t bytes, bool writes);
   bool HoldsSide(const Extent& side, const wire::ArrayLayout::Rows& rows, bool writes);  // of a copy
   Status MayHaveArrays();
+  void CheckCondition(uint64_t condition);
   bool IsSharedWord(const wire::FillBody& fill) const;
   void JoinTo(Operation* operation, uint32_t other);
   LentStreams::Lent& Lend(const Stream& stream);
@@ -239,6 +241,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   std::map<int32_t, uint64_t> set_limits_;  // that the executor has; in CurrentExecutor::WithOne
   GpuModules modules_;
   GpuArrays arrays_;
+  GpuConditions conditions_;
   const bool moves_out_;
 
   std::mutex mutex_;
@@ -273,5 +276,17 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   std::unique_ptr<Aside> mover_;  // null: nothing has had to be withdrawn yet; the lock
   Aside aside_;
 };
+
+template <typename Set>
+Status GpuSpace::SubmitSimple(Operation::Kind kind, uint32_t stream_number, uint64_t ticket, Set set) {
+  std::unique_lock lock(mutex_);
+  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  TUTTI_TRY(StreamEngine::Admit(stream, kind));
+  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(kind, ticket));
+  set(operation);
+  engine_.Enqueue(stream, operation);
+  UnlockAndRunDeferred(&lock);
+  return {};
+}
 
 }  // namespace tutti::device::gpu

@@ -39,18 +39,6 @@ Result<GpuOperation*> GpuSpace::NewTask(uint64_t ticket, uint64_t argument_bytes
   return task;
 }
 
-template <typename Set>
-Status GpuSpace::SubmitSimple(Operation::Kind kind, uint32_t stream_number, uint64_t ticket, Set set) {
-  std::unique_lock lock(mutex_);
-  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
-  TUTTI_TRY(StreamEngine::Admit(stream, kind));
-  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(kind, ticket));
-  set(operation);
-  engine_.Enqueue(stream, operation);
-  UnlockAndRunDeferred(&lock);
-  return {};
-}
-
 Status GpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& grid) {
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
@@ -198,8 +186,12 @@ LentStreams::Lent& GpuSpace::Lend(const Stream& stream) {
 // The Space's lock is held.
 GpuSpace::Begun GpuSpace::Start(Operation* started) {
   auto* const operation = static_cast<GpuOperation*>(started);
-  if (operation->work == GpuOperation::Work::kNothing) return Begun::kOver;
   const Stream& stream = *operation->stream;
+  if (operation->kind == Operation::Kind::kConditional) {  // a rest: its stream gets there
+    Time(operation);
+    return Begun::kRuns;
+  }
+  if (operation->work == GpuOperation::Work::kNothing) return Begun::kOver;
   LentStreams::Lent& lent = Lend(stream);
   if (lent_.unfinished() == 0 && gate_.limited()) gate_.WorkCame(NowNs());
   lent_.Note(lent, stream.number, ++lent.numbered, operation, {});
