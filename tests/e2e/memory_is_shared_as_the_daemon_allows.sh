@@ -1,4 +1,4 @@
-# Two programs share memory as the daemon's default and their namespaces allow.
+# Two programs share memory and events as the daemon's default and their namespaces allow.
 . "$(dirname "$0")/lib.sh"
 use_probe
 share=$fakes/share_probe
@@ -11,6 +11,7 @@ offer() {
   until_true "an answer for $1" says . "$work/$1"
 }
 take() { "${@:2}" "$share" --take "$work/$1.handle" 2> /dev/null || true; }
+take_event() { "${@:2}" "$share" --take-event "$work/$1.handle" 2> /dev/null || true; }
 
 "$control" -d -p 3
 expect "the default" user "$(ask get_memory_sharing)"
@@ -21,6 +22,8 @@ expect "what is set" off "$("$control" namespace get closed "$server" memory-sha
 offer one env
 expect "the first" offered "$(cat "$work/one")"
 expect "another of the same user" 42 "$(take one env)"
+expect "an event" opened "$(take_event one env)"
+expect "one from a namespace that shares nothing" CUDA_ERROR_NOT_PERMITTED "$(take_event one env CUDA_MPS_PIPE_DIRECTORY="$root/$server/closed")"
 expect "from a namespace that shares nothing" CUDA_ERROR_NOT_PERMITTED "$(take one env CUDA_MPS_PIPE_DIRECTORY="$root/$server/closed")"
 offer two env CUDA_MPS_PIPE_DIRECTORY="$root/$server/closed"
 says NOT_PERMITTED "$work/two" || fail "a namespace that shares nothing offers memory: $(cat "$work/two")"
@@ -41,11 +44,13 @@ as_user 65534 test -x "$share" || exit 0
 "$control" -d -M
 chmod 755 "$work"
 offer three env
-chmod 644 "$work/three.handle"
+chmod 644 "$work/three.handle" "$work/three.handle.event"
 expect "another user" CUDA_ERROR_NOT_PERMITTED "$(take three as_user 65534)"
+expect "another user's event" CUDA_ERROR_NOT_PERMITTED "$(take_event three as_user 65534)"
 ask 'set_memory_sharing all'
 expect "one that came under another rule" CUDA_ERROR_NOT_PERMITTED "$(take three as_user 65534)"
 offer four env
-chmod 644 "$work/four.handle"
+chmod 644 "$work/four.handle" "$work/four.handle.event"
 expect "another user, where all share" 42 "$(take four as_user 65534)"
+expect "another user's event, where all share" opened "$(take_event four as_user 65534)"
 ask 'quit -t 1'

@@ -5,8 +5,9 @@
 //   word 1 + n%511  the number n of the last of those recordings that has been reached
 //
 // Recording it counts word 0 up at once, so that a process that is told of it afterwards sees it, and writes the number
-// into its word when the stream gets there. Who waits does so for that word (client/copy/value_waits.h). When the
-// process that has created it ends, all words become so large that nobody waits any more.
+// into its word when the stream gets there, or will not get there any more, since its process has ended or failed. Who
+// waits does so for that word (client/copy/value_waits.h). When the process that has created it ends, all words become
+// so large that nobody waits any more.
 #pragma once
 
 #include <cstdint>

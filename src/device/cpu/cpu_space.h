@@ -165,6 +165,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
       engine_.Release({.address = 0, .kept = std::move(unused)});
   }
   int32_t DeviceError(uint32_t device) const override { return parts_[device]->error; }
+  void Store(Operation* operation) override { memory_.StoreCounter(operation->address, operation->value); }
   uint32_t ValueOf(uint32_t device, uint64_t condition) const override {
     return conditions_.ValueOf(device, condition);
   }

@@ -127,6 +127,24 @@ TEST_F(Conformance, AWordOfSharedCountersIsWrittenWhenTheStreamGetsThere) {
   EXPECT_EQ(giver.space().Word(words + 16, 8, 0).value(), value);
 }
 
+// Who waits for it has nothing to do with its writer's end.
+TEST_F(Conformance, AWordOfSharedCountersIsWrittenThoughItsWriterEndsFirst) {
+  Client giver(backend_.get()), taker(backend_.get());
+  const uint64_t words = giver.space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
+  const auto shared = giver.space().Share(words, AtEnd::kLargest).value();
+  const uint64_t at = taker.space().Reserve(0, 4096, 4096, 0).value();
+  ASSERT_TRUE(taker.space().Map(at, shared, true));
+  taker.CreateStream(1);
+  ASSERT_TRUE(taker.space().HostCall(1, taker.next_ticket(), 5));
+  ASSERT_TRUE(taker.space().Fill(
+      1, taker.next_ticket(),
+      {.destination = at + 16, .width = 1, .height = 1, .pitch = 8, .value = 7, .element_bytes = 8}));
+  ASSERT_TRUE(taker.sink().WaitHostCalls(1));
+  EXPECT_EQ(giver.space().Word(words + 16, 8, 0).value(), 0u);
+  taker.Destroy();
+  EXPECT_EQ(giver.space().Word(words + 16, 8, 0).value(), 7u);
+}
+
 TEST_F(Conformance, MemoryOfTheHostIsInAFileThatClientsMayMap) {
   Client maker(backend_.get()), taker(backend_.get());
   auto shared = maker.space().CreateHostMemory(kMiB).value();

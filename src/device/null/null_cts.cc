@@ -28,6 +28,7 @@ const BackendCase& BackendUnderTest() {
                   {"ASpaceSeesWhatAnotherSharesAndKeepsIt", no_data},
                   {"SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits", no_data},
                   {"AWordOfSharedCountersIsWrittenWhenTheStreamGetsThere", no_data},
+                  {"AWordOfSharedCountersIsWrittenThoughItsWriterEndsFirst", no_data},
                   {"OnlyMemoryOfTheClientIsShared", no_data},
                   {"MemoryOfTheHostIsInAFileThatClientsMayMap", no_data},
                   {"MemoryOfTheHostIsLimitedAndComesBack", no_data},

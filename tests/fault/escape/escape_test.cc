@@ -22,6 +22,7 @@
 
 #include "../../compat/driver_api.h"
 #include "attacker.h"
+#include "event_attacks.h"
 #include "raw_attack.h"
 #include "stage.h"
 
@@ -201,6 +202,36 @@ class RawEscape : public Escape {
   const RawAttack& attack_;
 };
 
+// An attack on an event that another process has made.
+class EventEscape : public Escape {
+ public:
+  explicit EventEscape(const EventAttack& attack) : attack_(attack) {}
+  void TestBody() override {
+    void* const page =
+        mmap(nullptr, sizeof(SharedWithAttacker), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    auto& shared = *new (page) SharedWithAttacker;
+    AttackProcess maker([&](AttackPage& own) { MakeEvents(attack_, own, shared); });
+    for (int i = 0; i < 6000 && !maker.page().launched.load() && !maker.HasEnded(); ++i)
+      std::this_thread::sleep_for(10ms);
+    ASSERT_TRUE(maker.page().launched.load()) << maker.page().note;
+    AttackProcess attacker([&](AttackPage& own) { AttackEvents(attack_, own, shared); });
+    for (const auto end = std::chrono::steady_clock::now() + kLimit; !attacker.HasEnded();
+         std::this_thread::sleep_for(1ms)) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << "the attacker waits for ever";
+      if (shared.maker_is_to_end.load() && maker.HasEnded()) shared.maker_has_ended.store(true);
+    }
+    EXPECT_STREQ(attacker.page().note, "");
+    shared.maker_is_to_end.store(true);
+    shared.maker_is_to_wait.store(true);
+    EXPECT_TRUE(maker.Await()) << "who has made the event waits for ever";
+    EXPECT_STREQ(maker.page().note, "");
+    munmap(page, sizeof(SharedWithAttacker));
+  }
+
+ private:
+  const EventAttack& attack_;
+};
+
 void Register(const std::filesystem::path& programs) {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(programs)) {
@@ -224,6 +255,10 @@ void Register(const std::filesystem::path& programs) {
       testing::RegisterTest(suite, attack.name, nullptr, nullptr, __FILE__, __LINE__,
                             [&attack]() -> Escape* { return new RawEscape(attack); });
     }
+  }
+  for (const EventAttack& attack : EventAttacks()) {
+    testing::RegisterTest("Events", attack.name, nullptr, nullptr, __FILE__, __LINE__,
+                          [&attack]() -> Escape* { return new EventEscape(attack); });
   }
 }
 

@@ -47,6 +47,7 @@ struct Operation {
   uint64_t other_ticket = 0;
   uint64_t token = 0;  // kHostCall
   uint64_t freed = 0;  // kFree: memory to release, or 0
+  uint64_t address = 0, value = 0;  // kStore, on a device that says what is stored so
   uint64_t condition = 0;  // kConditionSet, kConditional
   uint32_t number = 0;  // kConditionSet: the value; kConditional: the body that runs now; kBody: its own
   wire::ConditionalKind conditional = wire::ConditionalKind::kIf;  // kConditional

@@ -336,7 +336,7 @@ void StreamEngine::Complete(Stream* stream) {
   } else if (operation->kind == Operation::Kind::kEvent) {
     if (operation->event != 0 && sink_ != nullptr) ReachEvent(*operation);
   } else if (operation->kind == Operation::Kind::kStore) {
-    if (owner_->DeviceError(stream->device) == 0) owner_->Store(operation);
+    owner_->Store(operation);
   } else if (operation->kind == Operation::Kind::kFree) {
     released_.push_back({.address = operation->freed, .kept = nullptr});
   }

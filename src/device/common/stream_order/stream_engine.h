@@ -48,7 +48,8 @@ class StreamEngine {
     // The device is to note when the event's stream gets there: the event is issued, TaskDone is called for it, and its
     // time is there by then. False: its time is that at which it is known to be reached. For owners that issue.
     virtual bool Time(Operation* /*event*/) { return false; }
-    // The stream gets to a kStore: what was before it is done. Not on a device that has failed.
+    // The stream gets to a kStore: what was before it is done, or is not any more where the device has failed or the
+    // client has ended. Others wait for it.
     virtual void Store(Operation* /*operation*/) {}
     // Another stream may come to wait for what has been issued in this one up to now, and for no more. For owners that
     // issue.

@@ -68,6 +68,11 @@ AddressRanges::Mappings::const_iterator AddressRanges::MappingAt(uint64_t addres
   return address - mapping->first < mapping->second.memory->bytes() ? mapping : mappings_.end();
 }
 
+bool AddressRanges::ShowsCounter(uint64_t address) const {
+  const auto mapping = MappingAt(address);
+  return mapping != mappings_.end() && mapping->second.memory->has_counters() && MayWrite(address, sizeof(uint64_t));
+}
+
 bool AddressRanges::MayWrite(uint64_t address, uint64_t bytes) const {
   const auto mapping = MappingAt(address);
   return mapping != mappings_.end() && mapping->second.writable &&

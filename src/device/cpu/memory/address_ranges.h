@@ -42,6 +42,8 @@ class AddressRanges {
   bool MayWrite(uint64_t address, uint64_t bytes) const;
   // Whether something is mapped there.
   bool Shows(uint64_t address) const { return MappingAt(address) != mappings_.end(); }
+  // Whether it is that of a counter of another client's (SharedRange::has_counters), which may be written.
+  bool ShowsCounter(uint64_t address) const;
   // Behind the last address that has ever been reserved.
   uint64_t end() const { return end_; }
 

@@ -54,6 +54,10 @@ class SharedRange : public SharedMemory {
   bool withdrawn() const override { return withdrawn_.load(std::memory_order_acquire); }
   void Withdraw() { withdrawn_.store(true, std::memory_order_release); }
 
+  // Words that processes count in and wait for: those of an event (client/copy/shared_event.h).
+  bool has_counters() const { return has_counters_.load(std::memory_order_relaxed); }
+  void HaveCounters() { has_counters_.store(true, std::memory_order_relaxed); }
+
   // The memory file; null if it is closed. Not with a window's lock.
   std::shared_ptr<const os::Fd> file() const {
     std::lock_guard lock(home_->mutex);
@@ -73,6 +77,7 @@ class SharedRange : public SharedMemory {
   MemoryAccount* const account_;
   const MemoryGroups groups_;
   std::atomic<bool> withdrawn_{false};
+  std::atomic<bool> has_counters_{false};
 };
 
 }  // namespace tutti::device::cpu

@@ -340,6 +340,7 @@ Result<std::shared_ptr<SharedMemory>> WindowMemory::Share(uint64_t address, Spac
   auto shared = std::make_shared<SharedRange>(
       HomeOfShared(), allocation.share, address, address - base_, allocation.bytes, allocation.device,
       allocation.on_device() ? accounts_[allocation.device] : nullptr, groups_[allocation.device]);
+  if (end == Space::AtEnd::kLargest) shared->HaveCounters();
   allocation.shared = allocation.own = shared;
   return shared;
 }
@@ -384,6 +385,18 @@ Result<uint64_t> WindowMemory::Word(uint64_t address, uint32_t bytes, uint64_t a
                     : word.fetch_add(static_cast<Value>(add), std::memory_order_acq_rel);
   };
   return bytes == sizeof(uint64_t) ? access(uint64_t{}) : access(uint32_t{});
+}
+
+bool WindowMemory::IsCounterOfOthers(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  return address % sizeof(uint64_t) == 0 && addresses_.Contains(address) && addresses_.ShowsCounter(address);
+}
+
+// With the lock, so that it stays mapped.
+void WindowMemory::StoreCounter(uint64_t address, uint64_t value) {
+  std::lock_guard lock(mutex_);
+  if (!addresses_.Contains(address) || !addresses_.ShowsCounter(address)) return;
+  std::atomic_ref(*reinterpret_cast<uint64_t*>(address)).store(value, std::memory_order_release);
 }
 
 Result<uint64_t> WindowMemory::AllocateConstants(uint64_t bytes) {
