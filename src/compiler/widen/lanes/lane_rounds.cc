@@ -1,7 +1,10 @@
 #include "compiler/widen/lanes/lane_rounds.h"
 
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Constants.h>
+
+#include <algorithm>
 
 namespace tutti::compiler {
 namespace {
@@ -49,7 +52,54 @@ bool IsKnown(const Value& value, const BasicBlock& block, unsigned depth) {
              [&](const llvm::Use& operand) { return IsKnown(*operand.get(), block, depth + 1); });
 }
 
+// Whether and how values move in a round.
+class Movements {
+ public:
+  explicit Movements(const BasicBlock& block) : block_(block) {}
+
+  enum Moves { kNot, kInSteps, kSomehow };
+  Moves Of(const Value& value, unsigned depth = 0) {
+    const auto* instruction = llvm::dyn_cast<Instruction>(&value);
+    if (instruction == nullptr || instruction->getParent() != &block_) return kNot;
+    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction)) {
+      const auto* next = llvm::dyn_cast<llvm::BinaryOperator>(phi->getIncomingValueForBlock(&block_));
+      const bool adds = next != nullptr && next->getOpcode() == Instruction::Add && next->getOperand(0) == phi &&
+                        llvm::isa<llvm::ConstantInt>(next->getOperand(1));
+      return adds ? kInSteps : kSomehow;
+    }
+    if (depth == kMostFromPhi || instruction->mayReadFromMemory() || llvm::isa<llvm::CallBase>(instruction))
+      return kSomehow;
+    if (const auto known = known_.find(instruction); known != known_.end()) return known->second;
+    Moves moves = kNot;
+    for (const llvm::Use& operand : instruction->operands()) moves = std::max(moves, Of(*operand.get(), depth + 1));
+    if (moves == kInSteps && !KeepsSteps(*instruction)) moves = kSomehow;
+    return known_[instruction] = moves;
+  }
+
+ private:
+  static constexpr unsigned kMostFromPhi = 16;  // operations, in each other
+
+  // Of two that move, a product does not; scalar evolution knows that, too.
+  static bool KeepsSteps(const Instruction& instruction) {
+    switch (instruction.getOpcode()) {
+      case Instruction::Add:
+      case Instruction::Sub:
+      case Instruction::Mul:
+      case Instruction::Trunc: return true;
+      case Instruction::Shl: return llvm::isa<llvm::ConstantInt>(instruction.getOperand(1));
+      default: return false;
+    }
+  }
+
+  const BasicBlock& block_;
+  llvm::DenseMap<const Instruction*, Moves> known_;
+};
+
 }  // namespace
+
+bool KeepsItsSteps(const Value& value, const BasicBlock& block) {
+  return Movements(block).Of(value) != Movements::kSomehow;
+}
 
 std::optional<CountedLoop> FindCountedLoop(const BasicBlock& block) {
   if (!CanHaveTwoCopies(block)) return std::nullopt;

@@ -31,6 +31,19 @@ using llvm::Value;
 
 constexpr unsigned kMostRoundsLog2 = 5;  // of the single loop, in one of the unrolled
 constexpr size_t kMostQuestions = 6;  // whether the loops fit each other
+constexpr size_t kMostCompared = 1 << 14;  // pairs of values
+
+// Counters that nobody asks any more.
+void DropDead(BasicBlock& loop) {
+  for (Instruction& instruction : llvm::make_early_inc_range(llvm::reverse(loop))) {
+    if (llvm::isInstructionTriviallyDead(&instruction)) instruction.eraseFromParent();
+  }
+  llvm::SmallVector<llvm::WeakTrackingVH, 8> phis;
+  for (PHINode& phi : loop.phis()) phis.emplace_back(&phi);
+  for (const llvm::WeakTrackingVH& phi : phis) {
+    if (auto* still = llvm::dyn_cast_or_null<PHINode>(phi)) llvm::RecursivelyDeleteDeadPHINode(still);
+  }
+}
 
 class Roller {
  public:
@@ -230,13 +243,13 @@ class Roller {
   bool IsSame(Value* many, Value* one, unsigned round) {
     const auto key = std::make_tuple(static_cast<const Value*>(many), static_cast<const Value*>(one), round);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
+    if (known_.size() > kMostCompared) return false;
     bool is_same = AreEqual(many, one);
     if (!is_same) {
       const auto alike = CountAlike(*many, *one, round);
       is_same = alike ? *alike : ComputeAlike(many, one, round);
     }
-    known_[key] = is_same;
-    return is_same;
+    return known_[key] = is_same;
   }
 
   // A value from outside.
@@ -268,7 +281,7 @@ class Roller {
     if (many.getType() != one.getType()) return false;
     const auto by_many = StepsOf(many, *unrolled_);
     const auto by_one = StepsOf(one, *single_);
-    if (!by_many || !by_one) return std::nullopt;
+    if (!by_many || !by_one || !KeepsItsSteps(one, *single_->getHeader())) return std::nullopt;
     if (by_many->step->isZero() && by_one->step->isZero()) return by_many->start == by_one->start;
     llvm::Type* type = many.getType();
     const auto times = [&](uint64_t count) {
@@ -367,7 +380,7 @@ class Roller {
     builder.SetInsertPoint(after);
     builder.CreateBr(two_.exit);
     for (PHINode& phi : two_.exit->phis()) phi.addIncoming(ResultOf(phi, after), after);
-    DropDead();
+    DropDead(*loop_);
   }
 
   // Those of the single loop, which has made as many rounds as `rounds`, not 0, says.
@@ -377,8 +390,8 @@ class Roller {
     PHINode* left = builder.CreatePHI(counter_, 2, "left");
     for (const Instruction& instruction : *block) {
       if (instruction.isTerminator()) break;
-      Instruction* copy = instruction.clone();
-      builder.Insert(copy);
+      Instruction* copy = builder.Insert(instruction.clone());
+      copy->dropPoisonGeneratingFlags();  // may hold for few rounds only
       copies_[&instruction] = copy;
     }
     for (const Instruction& instruction : *block) {
@@ -406,22 +419,11 @@ class Roller {
       return llvm::cast<PHINode>(defined)->getIncomingValueForBlock(at_entry_->getParent());
     if (block != before_single() && (single_is_first() || block != two_.join)) return value;
     Instruction* copy = defined->clone();
+    copy->dropPoisonGeneratingFlags();
     for (llvm::Use& operand : copy->operands()) operand.set(Copied(operand.get()));
     copy->insertBefore(at_start_);
     copies_[defined] = copy;
     return copy;
-  }
-
-  // Counters that nobody asks any more.
-  void DropDead() {
-    for (Instruction& instruction : llvm::make_early_inc_range(llvm::reverse(*loop_))) {
-      if (llvm::isInstructionTriviallyDead(&instruction)) instruction.eraseFromParent();
-    }
-    llvm::SmallVector<llvm::WeakTrackingVH, 8> phis;
-    for (PHINode& phi : loop_->phis()) phis.emplace_back(&phi);
-    for (const llvm::WeakTrackingVH& phi : phis) {
-      if (auto* still = llvm::dyn_cast_or_null<PHINode>(phi)) llvm::RecursivelyDeleteDeadPHINode(still);
-    }
   }
 
   // By a phi behind the loop, as everywhere.
@@ -429,10 +431,9 @@ class Roller {
     Value* value = phi.getIncomingValueForBlock(two_.join);
     const auto* joined = llvm::dyn_cast<PHINode>(value);
     if (joined == nullptr || joined->getParent() != two_.join) return value;
-    Value* last =
-        copies_.lookup(single_is_first() ? Behind(*joined, two_.after_first) : Behind(phi, two_.after_second));
+    Value* last = Behind(single_is_first() ? *joined : phi, single_is_first() ? two_.after_first : two_.after_second);
     PHINode* passed = PHINode::Create(phi.getType(), 1, "", after->begin());
-    passed->addIncoming(last, loop_);
+    passed->addIncoming(Copied(last), loop_);
     return passed;
   }
 

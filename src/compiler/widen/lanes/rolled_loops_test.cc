@@ -22,17 +22,26 @@ struct Unrolled {
   // Of the unrolled loop, to make it another one: the last round's distance and operation.
   int last_word = 3;
   const char* last_operation = "add";
+  bool has_flag = false;  // whether there was a round: each loop leaves a constant
+  bool is_narrow = false;  // the rest that comes first has an index of its own, of 16 bits
+  int work = 0;  // operations more in a round
 };
 
 // One round: sum = 3 sum + p1[i], of the word at `address`.
 std::string Round(const std::string& name, const std::string& address, const std::string& sum,
-                  const std::string& operation = "add", int line = 71) {
+                  const std::string& operation = "add", int line = 71, int work = 0) {
+  std::string worked, from = sum;
+  for (int i = 0; i < work; ++i) {
+    const std::string to = fmt::format("%{}.w{}", name, i);
+    worked += fmt::format("  {} = {} i32 {}, {}\n", to, i % 2 == 0 ? "xor" : "mul", from, 2 * i + 3);
+    from = to;
+  }
   return fmt::format(R"(  %{0}.p = inttoptr i64 {1} to ptr addrspace(1)
   %{0}.x = load i32, ptr addrspace(1) %{0}.p, !tutti.loc !{{i32 {4}, i32 0, i32 0}}
-  %{0}.t = mul i32 {2}, 3
+{5}  %{0}.t = mul i32 {2}, 3
   %{0} = {3} i32 %{0}.t, %{0}.x
 )",
-                     name, address, sum, operation, line);
+                     name, address, from, operation, line, worked);
 }
 
 // Row t goes from p0[2 t] to p0[2 t + 1] in p1, and its sum to p2[t]; p2[kRows + t] is where it stopped.
@@ -43,7 +52,7 @@ std::string KernelOf(const Unrolled& loop) {
     const bool is_last = k == loop.rounds - 1;
     const std::string name = fmt::format("r{}", k);
     rounds += fmt::format("  %{}.a = add i64 %ma, {}\n", name, 4 * (is_last ? loop.last_word : k));
-    rounds += Round(name, "%" + name + ".a", sum, is_last ? loop.last_operation : "add", 80 + k);
+    rounds += Round(name, "%" + name + ".a", sum, is_last ? loop.last_operation : "add", 80 + k, loop.work);
     sum = "%" + name;
   }
   const auto address = [&](const char* name, const char* index) {
@@ -59,15 +68,18 @@ std::string KernelOf(const Unrolled& loop) {
   %ri = phi {0} [ {2}, %{1} ], [ %rnext, %rest ]
   %rmoved = phi i64 [ 0, %{1} ], [ %rfurther, %rest ]
   %rsum = phi i32 [ {3}, %{1} ], [ %rs, %rest ]
-  %rp = add i64 %ra, %rmoved
-{4}  %rfurther = add i64 %rmoved, 4
+{5}{6}{4}  %rfurther = add i64 %rmoved, 4
   %rnext = add {0} %ri, 1
   %fewer = add {0} %left, -1
   %over = icmp eq {0} %fewer, 0
   br i1 %over, label %restend, label %rest
 restend:
 )",
-                       type, from, i, s, Round("rs", "%rp", "%rsum"));
+                       type, from, i, s, Round("rs", "%rp", "%rsum", "add", 71, loop.work),
+                       loop.is_narrow ? "  %rn = phi i16 [ %narrow, %before ], [ %rn1, %rest ]\n" : "",
+                       loop.is_narrow ? "  %rnw = zext i16 %rn to i64\n  %rn4 = shl i64 %rnw, 2\n"
+                                        "  %rp = add i64 %p1, %rn4\n  %rn1 = add i16 %rn, 1\n"
+                                      : "  %rp = add i64 %ra, %rmoved\n");
   };
   const auto main = [&](const char* from, const char* i, const char* s) {
     return fmt::format(R"(main:
@@ -101,6 +113,8 @@ mainend:
   %middle = add {0} %start, %many
   %none = icmp eq {0} %few, 0
   %short = icmp eq {0} %many, 0
+  %low = trunc i32 %sl to i16
+  %narrow = and i16 %low, 255
 )",
                                  type,
                                  type == "i32"   ? "bitcast"
@@ -125,9 +139,20 @@ mainend:
             fmt::format("  %at = phi {} [ %ji, %join ], [ %rnext, %restend ]\n", type) +
             "  %all = phi i32 [ %js, %join ], [ %rs, %restend ]\n";
   }
+  if (loop.has_flag) {
+    const auto flag = [&](const char* name, const std::string& none, const char* skips, const char* ends) {
+      return fmt::format("  %{} = phi i32 [ {}, %{} ], [ 5, %{} ]\n", name, none, skips, ends);
+    };
+    const char *first = loop.rest_first ? "restend" : "mainend", *second = loop.rest_first ? "mainend" : "restend";
+    body.insert(body.find("join:\n") + 6, flag("jf", "0", "0", first));
+    body.insert(body.find("done:\n") + 6, flag("flag", "%jf", "join", second));
+    body += "  %sum = add i32 %all, %flag\n";
+  } else {
+    body += "  %sum = add i32 %all, 0\n";
+  }
   body += fmt::format(R"(  %ya = add i64 %p2, %t4
   %yp = inttoptr i64 %ya to ptr addrspace(1)
-  store i32 %all, ptr addrspace(1) %yp
+  store i32 %sum, ptr addrspace(1) %yp
   %za = add i64 %ya, {}
   %zp = inttoptr i64 %za to ptr addrspace(1)
   %stopped = {} {} %at to i32
@@ -210,7 +235,15 @@ INSTANTIATE_TEST_SUITE_P(
                       Unrolled{.type = "i64", .widen = "bitcast", .rest_first = true},
                       Unrolled{.type = "i64", .widen = "bitcast", .rounds = 8, .rest_first = false, .last_word = 7},
                       Unrolled{.rest_first = true, .wraps = true}, Unrolled{.rest_first = false, .wraps = true},
-                      Unrolled{.type = "i16", .rest_first = false}));
+                      Unrolled{.type = "i16", .rest_first = false}, Unrolled{.rest_first = true, .has_flag = true},
+                      Unrolled{.rest_first = false, .has_flag = true}));
+
+// The rest's few rounds do not wrap an index that all rounds together do.
+TEST_F(RolledLoops, AnIndexThatTheRestDoesNotWrapMayWrapInAllRounds) {
+  ComparesAsScalarCode(
+      {.rest_first = true, .is_narrow = true}, [](uint32_t t) { return t; },
+      [](uint32_t t) { return t % 8 == 5 ? 65536 + 64 * t : t; });
+}
 
 // An index that wraps between the two loops, but not within the first, as that goes by an address.
 TEST_F(RolledLoops, AnIndexThatWrapsDoesSoWhereItDid) {
@@ -234,6 +267,12 @@ TEST_F(RolledLoops, LoopsThatDifferStayTwo) {
                                  Unrolled{.rest_first = rest_first, .last_operation = "sub"}})
       ComparesAsScalarCode(loop, [](uint32_t t) { return 7 * t; }, [](uint32_t t) { return t; });
   }
+}
+
+// Hostile: what compares the two loops must not run out of its stack.
+TEST_F(RolledLoops, LongRoundsStayTwoLoops) {
+  EXPECT_TRUE(IsRolled({.work = 200}));
+  EXPECT_FALSE(IsRolled({.work = 20000}));
 }
 
 // By the line of the loop of single rounds.

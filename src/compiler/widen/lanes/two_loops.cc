@@ -2,6 +2,8 @@
 
 #include <llvm/IR/CFG.h>
 
+#include <initializer_list>
+
 namespace tutti::compiler {
 namespace {
 
@@ -35,6 +37,12 @@ BasicBlock* BehindPhis(const BasicBlock& block) {
              : nullptr;
 }
 
+// What compares and copies values follows their operands by calling itself.
+bool AreShort(std::initializer_list<const BasicBlock*> blocks) {
+  constexpr size_t kMostInstructions = 1024;
+  return llvm::all_of(blocks, [](const BasicBlock* block) { return block->size() <= kMostInstructions; });
+}
+
 }  // namespace
 
 std::optional<TwoLoops> TwoLoopsFrom(const Loop& first, const llvm::LoopInfo& loops) {
@@ -58,7 +66,7 @@ std::optional<TwoLoops> TwoLoopsFrom(const Loop& first, const llvm::LoopInfo& lo
     two.after_second = second->getUniqueExitBlock();
     two.exit = BehindPhis(*two.after_second);
     if (two.exit == nullptr || OtherWay(*two.join, next) != two.exit) continue;
-    return two;
+    if (AreShort({two.before_first, first.getHeader(), two.join, next, second->getHeader()})) return two;
   }
   return std::nullopt;
 }
