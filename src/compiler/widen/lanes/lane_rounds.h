@@ -29,8 +29,8 @@ bool IsKnownAtStart(const llvm::Value& value, const llvm::BasicBlock& block);
 // log2 of how far an address moves up in each round; none if that is not known, or less than `least`.
 std::optional<unsigned> StepLog2(const llvm::Value& address, const llvm::BasicBlock& block, unsigned least);
 
-// An integer that moves by as much in each round, or not at all, modulo 2^bits, in however many rounds. Scalar evolution
-// knows more for a loop of few rounds: that an index does not wrap before it is extended, for example.
+// An integer that moves by as much in each round, or not at all, modulo 2^bits, in however many rounds. Scalar
+// evolution knows more of a loop of few rounds: that an index does not wrap before it is extended, for example.
 bool KeepsItsSteps(const llvm::Value& value, const llvm::BasicBlock& block);
 
 }  // namespace tutti::compiler

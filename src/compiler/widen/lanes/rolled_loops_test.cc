@@ -25,6 +25,7 @@ struct Unrolled {
   bool has_flag = false;  // whether there was a round: each loop leaves a constant
   bool is_narrow = false;  // the rest that comes first has an index of its own, of 16 bits
   int work = 0;  // operations more in a round
+  bool is_nested = false;  // in a loop of three rounds, each of which begins and ends a word further
 };
 
 // One round: sum = 3 sum + p1[i], of the word at `address`.
@@ -150,6 +151,20 @@ mainend:
   } else {
     body += "  %sum = add i32 %all, 0\n";
   }
+  if (loop.is_nested) {
+    const auto replace = [&](const std::string& from, const std::string& to) {
+      for (size_t at = body.find(from); at != std::string::npos; at = body.find(from, at + to.size()))
+        body.replace(at, from.size(), to);
+    };
+    replace(", %0 ]", ", %outer ]");
+    replace("[ 1, ", "[ %osum, ");
+    body.insert(body.find("  %start = "),
+                "  br label %outer\nouter:\n  %o = phi i32 [ 0, %0 ], [ %on, %done ]\n"
+                "  %osum = phi i32 [ 1, %0 ], [ %all, %done ]\n  %sl2 = add i32 %sl, %o\n  %el2 = add i32 %el, %o\n");
+    replace("%start = bitcast i32 %sl to", "%start = bitcast i32 %sl2 to");
+    replace("%end = bitcast i32 %el to", "%end = bitcast i32 %el2 to");
+    body += "  %on = add i32 %o, 1\n  %ended = icmp eq i32 %on, 3\n  br i1 %ended, label %out, label %outer\nout:\n";
+  }
   body += fmt::format(R"(  %ya = add i64 %p2, %t4
   %yp = inttoptr i64 %ya to ptr addrspace(1)
   store i32 %sum, ptr addrspace(1) %yp
@@ -236,7 +251,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Unrolled{.type = "i64", .widen = "bitcast", .rounds = 8, .rest_first = false, .last_word = 7},
                       Unrolled{.rest_first = true, .wraps = true}, Unrolled{.rest_first = false, .wraps = true},
                       Unrolled{.type = "i16", .rest_first = false}, Unrolled{.rest_first = true, .has_flag = true},
-                      Unrolled{.rest_first = false, .has_flag = true}));
+                      Unrolled{.rest_first = false, .has_flag = true}, Unrolled{.rest_first = true, .is_nested = true},
+                      Unrolled{.rest_first = false, .is_nested = true}));
 
 // The rest's few rounds do not wrap an index that all rounds together do.
 TEST_F(RolledLoops, AnIndexThatTheRestDoesNotWrapMayWrapInAllRounds) {
