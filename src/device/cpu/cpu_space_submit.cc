@@ -227,7 +227,7 @@ Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
 // ever.
 Status CpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillBody& fill) {
   const bool is_word = fill.width == 1 && fill.height == 1 && fill.element_bytes == sizeof(uint64_t);
-  if (is_word && memory_.IsCounterOfOthers(fill.destination)) {
+  if (is_word && memory_.IsCounter(fill.destination)) {
     return SubmitSimple(
         Operation::Kind::kStore, stream_number, ticket,
         [](Operation* operation, uint64_t address, uint64_t value) {

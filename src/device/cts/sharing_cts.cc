@@ -145,6 +145,29 @@ TEST_F(Conformance, AWordOfSharedCountersIsWrittenThoughItsWriterEndsFirst) {
   EXPECT_EQ(giver.space().Word(words + 16, 8, 0).value(), 7u);
 }
 
+// Nor with its failing, whoever has made them.
+TEST_F(Conformance, AWordOfSharedCountersIsWrittenThoughItsWriterFailsFirst) {
+  Client giver(backend_.get()), taker(backend_.get());
+  const uint64_t words = giver.space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
+  const auto shared = giver.space().Share(words, AtEnd::kLargest).value();
+  const uint64_t at = taker.space().Reserve(0, 4096, 4096, 0).value();
+  ASSERT_TRUE(taker.space().Map(at, shared, true));
+  const auto fill = [](uint64_t address, uint64_t value) {
+    return wire::FillBody{
+        .destination = address, .width = 1, .height = 1, .pitch = 8, .value = value, .element_bytes = 8};
+  };
+  for (const auto& [client, address] : {std::pair(&giver, words + 16), std::pair(&taker, at + 24)}) {
+    client->CreateStream(1);
+    ASSERT_TRUE(client->space().HostCall(1, client->next_ticket(), 5));
+    ASSERT_TRUE(client->space().Fill(1, client->next_ticket(), fill(address, 7)));
+    ASSERT_TRUE(client->sink().WaitHostCalls(1));
+    client->Launch(1, 12345, 1, 1, {0, 0});
+    ASSERT_TRUE(client->sink().WaitFaults(1));
+  }
+  EXPECT_EQ(taker.space().Word(at + 16, 8, 0).value(), 7u);
+  EXPECT_EQ(giver.space().Word(words + 24, 8, 0).value(), 7u);
+}
+
 TEST_F(Conformance, MemoryOfTheHostIsInAFileThatClientsMayMap) {
   Client maker(backend_.get()), taker(backend_.get());
   auto shared = maker.space().CreateHostMemory(kMiB).value();

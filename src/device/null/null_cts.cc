@@ -29,6 +29,7 @@ const BackendCase& BackendUnderTest() {
                   {"SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits", no_data},
                   {"AWordOfSharedCountersIsWrittenWhenTheStreamGetsThere", no_data},
                   {"AWordOfSharedCountersIsWrittenThoughItsWriterEndsFirst", no_data},
+                  {"AWordOfSharedCountersIsWrittenThoughItsWriterFailsFirst", no_data},
                   {"OnlyMemoryOfTheClientIsShared", no_data},
                   {"MemoryOfTheHostIsInAFileThatClientsMayMap", no_data},
                   {"MemoryOfTheHostIsLimitedAndComesBack", no_data},

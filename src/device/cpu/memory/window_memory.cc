@@ -387,15 +387,22 @@ Result<uint64_t> WindowMemory::Word(uint64_t address, uint32_t bytes, uint64_t a
   return bytes == sizeof(uint64_t) ? access(uint64_t{}) : access(uint32_t{});
 }
 
-bool WindowMemory::IsCounterOfOthers(uint64_t address) {
+bool WindowMemory::IsCounter(uint64_t address) const {
   std::lock_guard lock(mutex_);
-  return address % sizeof(uint64_t) == 0 && addresses_.Contains(address) && addresses_.ShowsCounter(address);
+  return address % sizeof(uint64_t) == 0 && HoldsCounter(address);
+}
+
+// With the lock. What is shared as counters of the client's own is a page (client/copy/shared_event.h).
+bool WindowMemory::HoldsCounter(uint64_t address) const {
+  if (addresses_.Contains(address)) return addresses_.ShowsCounter(address);
+  const auto own = allocations_.find(address / kPageBytes * kPageBytes);
+  return own != allocations_.end() && own->second.end == Space::AtEnd::kLargest;
 }
 
 // With the lock, so that it stays mapped.
 void WindowMemory::StoreCounter(uint64_t address, uint64_t value) {
   std::lock_guard lock(mutex_);
-  if (!addresses_.Contains(address) || !addresses_.ShowsCounter(address)) return;
+  if (!HoldsCounter(address)) return;
   std::atomic_ref(*reinterpret_cast<uint64_t*>(address)).store(value, std::memory_order_release);
 }
 

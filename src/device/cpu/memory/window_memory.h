@@ -66,8 +66,8 @@ class WindowMemory final : private HugePageMaker::Memory {
   Status Map(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable);
   Status Unmap(uint64_t address, uint64_t bytes);
   Result<uint64_t> Word(uint64_t address, uint32_t bytes, uint64_t add);
-  // Whether an aligned word of 8 bytes there is a counter of another client's; and writes it if it still is.
-  bool IsCounterOfOthers(uint64_t address);
+  // Whether an aligned word of 8 bytes there is a counter that clients share; and writes it if it still is.
+  bool IsCounter(uint64_t address) const;
   void StoreCounter(uint64_t address, uint64_t value);
   // The client frees the allocation that begins at `address`: INVALID_VALUE if it holds none. The memory stays until
   // Release, when earlier work is done.
@@ -113,6 +113,7 @@ class WindowMemory final : private HugePageMaker::Memory {
   void Punch(uint64_t begin, uint64_t end) const;
   bool TakesWholePages(wire::MemoryKind kind, uint64_t bytes, Holder holder) const;
   void PublishReach();
+  bool HoldsCounter(uint64_t address) const;
   const std::shared_ptr<SharedRange::Home>& HomeOfShared();
   void NobodyHolds(uint64_t address, uint64_t share);
   void LeaveToHolders();
