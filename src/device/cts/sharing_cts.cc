@@ -168,6 +168,33 @@ TEST_F(Conformance, AWordOfSharedCountersIsWrittenThoughItsWriterFailsFirst) {
   EXPECT_EQ(giver.space().Word(words + 24, 8, 0).value(), 7u);
 }
 
+// Who waits for the greater number would wait for ever.
+TEST_F(Conformance, AWordOfSharedCountersIsNeverLessThanItWas) {
+  Client giver(backend_.get()), taker(backend_.get());
+  const uint64_t words = giver.space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
+  const auto shared = giver.space().Share(words, AtEnd::kLargest).value();
+  const uint64_t at = taker.space().Reserve(0, 4096, 4096, 0).value();
+  ASSERT_TRUE(taker.space().Map(at, shared, true));
+  const auto fill = [](uint64_t address, uint64_t value) {
+    return wire::FillBody{
+        .destination = address, .width = 1, .height = 1, .pitch = 8, .value = value, .element_bytes = 8};
+  };
+  for (const auto& [client, address] : {std::pair(&giver, words + 16), std::pair(&taker, at + 24)}) {
+    client->CreateStream(1);
+    client->CreateStream(2);
+    constexpr uint64_t kToken = 5;
+    ASSERT_TRUE(client->space().HostCall(1, client->next_ticket(), kToken));
+    const uint64_t late = client->next_ticket(), early = client->next_ticket();
+    ASSERT_TRUE(client->space().Fill(1, late, fill(address, 7)));
+    ASSERT_TRUE(client->space().Fill(2, early, fill(address, 518)));
+    ASSERT_TRUE(client->sink().WaitDone(2, early));
+    ASSERT_TRUE(client->sink().WaitHostCalls(1));
+    ASSERT_TRUE(client->space().HostCallDone(1, kToken));
+    ASSERT_TRUE(client->sink().WaitDone(1, late));
+    EXPECT_EQ(client->space().Word(address, 8, 0).value(), 518u);
+  }
+}
+
 TEST_F(Conformance, MemoryOfTheHostIsInAFileThatClientsMayMap) {
   Client maker(backend_.get()), taker(backend_.get());
   auto shared = maker.space().CreateHostMemory(kMiB).value();

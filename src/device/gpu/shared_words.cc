@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "device/common/raise_counter.h"
+
 namespace tutti::device::gpu {
 namespace {
 
@@ -31,7 +33,7 @@ uint64_t SharedWords::Add(uint64_t offset, uint32_t word_bytes, uint64_t add) {
 void SharedWords::Store(uint64_t offset, uint64_t value) {
   std::lock_guard lock(mutex_);
   if (memory_ == nullptr) return;
-  std::atomic_ref(*reinterpret_cast<uint64_t*>(memory_ + offset)).store(value, std::memory_order_release);
+  RaiseCounter(reinterpret_cast<uint64_t*>(memory_ + offset), value);
 }
 
 }  // namespace tutti::device::gpu

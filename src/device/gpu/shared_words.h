@@ -27,6 +27,7 @@ class SharedWords final : public SharedMemory {
 
   // An aligned word of 4 or 8 bytes, before `add` is added to it in one step.
   uint64_t Add(uint64_t offset, uint32_t word_bytes, uint64_t add);
+  // Never less than it was.
   void Store(uint64_t offset, uint64_t value);
 
  private:

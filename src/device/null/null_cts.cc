@@ -30,6 +30,7 @@ const BackendCase& BackendUnderTest() {
                   {"AWordOfSharedCountersIsWrittenWhenTheStreamGetsThere", no_data},
                   {"AWordOfSharedCountersIsWrittenThoughItsWriterEndsFirst", no_data},
                   {"AWordOfSharedCountersIsWrittenThoughItsWriterFailsFirst", no_data},
+                  {"AWordOfSharedCountersIsNeverLessThanItWas", no_data},
                   {"OnlyMemoryOfTheClientIsShared", no_data},
                   {"MemoryOfTheHostIsInAFileThatClientsMayMap", no_data},
                   {"MemoryOfTheHostIsLimitedAndComesBack", no_data},

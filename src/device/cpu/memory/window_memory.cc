@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "cuda/result.h"
+#include "device/common/raise_counter.h"
 #include "device/cpu/memory/huge_pages.h"
 
 namespace tutti::device::cpu {
@@ -403,7 +404,7 @@ bool WindowMemory::HoldsCounter(uint64_t address) const {
 void WindowMemory::StoreCounter(uint64_t address, uint64_t value) {
   std::lock_guard lock(mutex_);
   if (!HoldsCounter(address)) return;
-  std::atomic_ref(*reinterpret_cast<uint64_t*>(address)).store(value, std::memory_order_release);
+  RaiseCounter(reinterpret_cast<uint64_t*>(address), value);
 }
 
 Result<uint64_t> WindowMemory::AllocateConstants(uint64_t bytes) {

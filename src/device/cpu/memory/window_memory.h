@@ -66,7 +66,7 @@ class WindowMemory final : private HugePageMaker::Memory {
   Status Map(uint64_t address, const std::shared_ptr<SharedMemory>& memory, bool writable);
   Status Unmap(uint64_t address, uint64_t bytes);
   Result<uint64_t> Word(uint64_t address, uint32_t bytes, uint64_t add);
-  // Whether an aligned word of 8 bytes there is a counter that clients share; and writes it if it still is.
+  // Whether an aligned word of 8 bytes there is a counter that clients share; and raises it if it still is.
   bool IsCounter(uint64_t address) const;
   void StoreCounter(uint64_t address, uint64_t value);
   // The client frees the allocation that begins at `address`: INVALID_VALUE if it holds none. The memory stays until
