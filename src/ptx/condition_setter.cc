@@ -30,6 +30,9 @@ Instruction Of(Opcode opcode, StateSpace space, Type type, std::vector<Operand> 
 void Define(Function& function) {
   function.has_body = function.body_parsed = true;
   function.linkage = Linkage::kNone;
+  // A declaration's names are any: two alike, or one that means something else in the body.
+  function.prototype.params[0].name = "$handle";
+  function.prototype.params[1].name = "$value";
   function.locals = function.prototype.params;
   function.first_return = function.first_param = 0;
   function.registers = {{"%handle", Type::kU64}, {"%value", Type::kU32}};

@@ -31,9 +31,19 @@ TEST(ConditionSetter, WritesTheWordThatAHandleIs) {
   ASSERT_TRUE(again) << again.error().text;
   EXPECT_EQ(FunctionErrors(*again), "");
   EXPECT_THAT(printed, testing::HasSubstr("call.uni set_condition,"));
-  EXPECT_THAT(printed, testing::HasSubstr("ld.param.u64 %handle, [one];\n\tld.param.u32 %value, [other];\n"
+  EXPECT_THAT(printed, testing::HasSubstr("ld.param.u64 %handle, [$handle];\n\tld.param.u32 %value, [$value];\n"
                                           "\tst.global.u32 [%handle], %value;\n\tret;"));
   EXPECT_THAT(printed, testing::Not(testing::HasSubstr("cudaGraphSetConditional")));
+}
+
+TEST(ConditionSetter, ADeclarationsNamesMeanNothing) {
+  auto module = Parse(
+      ".version 8.3\n.target sm_70\n.address_size 64\n"
+      ".extern .func cudaGraphSetConditional(.param .b64 %value, .param .b32 %handle);\n");
+  ASSERT_TRUE(module) << module.error().text;
+  DefineSetConditional(&*module, "set_condition");
+  const std::string printed = Print(*module);
+  EXPECT_THAT(printed, testing::HasSubstr("ld.param.u64 %handle, [$handle];\n\tld.param.u32 %value, [$value];"));
 }
 
 TEST(ConditionSetter, ItIsDeclaredAsCompilersDo) {
