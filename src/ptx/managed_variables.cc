@@ -30,6 +30,8 @@ class Managed {
     for (auto& [id, pointer] : pointers_) {
       Variable& variable = VariableOf(id);
       variable.managed = false;
+      // No code uses it any more, and an assembler leaves out what is a module's own.
+      if (variable.linkage == Linkage::kNone) variable.linkage = Linkage::kVisible;
       pointer = AddPointer(prefix_ + variable.name);
     }
     for (Function& function : module_.functions) Rewrite(function);

@@ -54,6 +54,12 @@ $again:
   EXPECT_THAT(made, HasSubstr("$again:\n\tsetp.eq.u32"));
 }
 
+// An assembler leaves out what no code uses and no other module may: their initial values.
+TEST(ManagedVariables, ThoseOfAModuleAloneAreVisible) {
+  const std::string made = Without(".global .align 4 .attribute(.managed) .u32 total = 10;\n");
+  EXPECT_THAT(made, HasSubstr(".visible .global .u32 total = 10"));
+}
+
 TEST(ManagedVariables, ModulesWithoutAnyStayAsTheyAre) {
   auto module = Parse(std::string(kHeadOfModule) + ".visible .global .u32 x;\n");
   ASSERT_TRUE(module);
