@@ -150,7 +150,9 @@ void Modules::AddVariables(const Module& module, const ImageFacts& facts, module
 
 Status Modules::AddManaged(const ImageFacts& facts, Module* module, module::ModuleInfo* info) const {
   constexpr uint64_t kLeastAlignment = 16;
+  uint64_t most_alignment = kLeastAlignment;
   for (const auto& [name, alignment] : facts.managed) {
+    most_alignment = std::max(most_alignment, alignment);
     Managed one{};
     size_t bytes = 0;
     TUTTI_TRY(
@@ -166,6 +168,7 @@ Status Modules::AddManaged(const ImageFacts& facts, Module* module, module::Modu
     info->variables.push_back({.name = name, .address = one.offset, .bytes = one.bytes, .is_managed = true});
     module->managed.push_back(one);
   }
+  module->managed_bytes = AlignUp(module->managed_bytes, most_alignment);
   if (module->managed_bytes != 0) info->memory.push_back({.address = 0, .bytes = module->managed_bytes});
   return {};
 }

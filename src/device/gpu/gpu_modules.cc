@@ -106,9 +106,11 @@ Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image, con
 
 // The memory outlives the executor, as all of the client's does.
 Status GpuModules::PlaceManaged(Described& loaded, GpuMemory& memory) {
-  constexpr uint64_t kAlignment = 4096;
+  constexpr uint64_t kLeastAlignment = 4096, kMostAlignment = 1 << 20;  // what PTX may ask for
+  const uint64_t alignment =
+      std::clamp<uint64_t>(loaded.managed_bytes & -loaded.managed_bytes, kLeastAlignment, kMostAlignment);
   const uint32_t number = loaded.module.id;
-  TUTTI_ASSIGN(const uint64_t address, memory.Allocate(wire::MemoryKind::kManaged, loaded.managed_bytes, kAlignment,
+  TUTTI_ASSIGN(const uint64_t address, memory.Allocate(wire::MemoryKind::kManaged, loaded.managed_bytes, alignment,
                                                        GpuMemory::Holder::kDevice));
   const Status placed = executor_->WithOne([&]() -> Status {
     TUTTI_TRY(executor_->Ask({.kind = RequestKind::kPlaceManaged, .address = address, .module = number}));

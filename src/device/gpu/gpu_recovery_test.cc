@@ -181,6 +181,24 @@ TEST_F(GpuRecovery, ManagedVariablesAreInTheNextExecutorAsTheyWere) {
   }
 }
 
+TEST_F(GpuRecovery, ManagedVariablesAreAlignedAsTheySay) {
+  constexpr std::string_view kImage =
+      ".version 7.0\n.target sm_70\n.address_size 64\n"
+      ".visible .global .align 65536 .attribute(.managed) .u32 a[2];\n"
+      ".visible .global .align 8192 .attribute(.managed) .u32 b = 7;\n"
+      ".visible .entry k() { .reg .b32 %v; ld.global.u32 %v, [b]; st.global.u32 [a], %v; ret; }\n";
+  for (const Options& options : {Options{}, Options{.isolation = Isolation::kShared, .fenced = true}}) {
+    SCOPED_TRACE(options.fenced);
+    Start(options);
+    const auto client = Serve("a");
+    const auto module = client->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(kImage.data()), kImage.size()});
+    ASSERT_TRUE(module) << module.error().text;
+    ASSERT_EQ(module->info.variables.size(), 2u);
+    for (const auto& variable : module->info.variables)
+      EXPECT_EQ(variable.address % (variable.name == "a" ? 65536 : 8192), 0u) << variable.name;
+  }
+}
+
 TEST_F(GpuRecovery, AClientWhoseMemoryHasNoDescriptorsIsTold) {
   Start({});
   rlimit files{};

@@ -105,7 +105,8 @@ struct Answer {
   // ModuleState; kCreateTexture: its number in kernels
   uint64_t value = 0;
   // kLoadModule: what the module's managed variables take, of memory that the host reaches; 0: it has none that can lie
-  // there. Until kPlaceManaged, which comes before the first launch, it is described as lying at address 0.
+  // there. Until kPlaceManaged, which comes before the first launch, it is described as lying at address 0. A multiple
+  // of what they are to be aligned to.
   uint64_t managed_bytes = 0;
 };
 
