@@ -144,6 +144,21 @@ constexpr EventAttack kAttacks[] = {
        if (opened != CUDA_ERROR_INVALID_HANDLE)
          GiveUp(page, fmt::format("an event of a process that is gone: {}", static_cast<int>(opened)));
      }},
+    // Its first number and the first behind its maker's end share a word.
+    {"records_late_what_its_maker_has_left", true,
+     [](AttackPage& page, SharedWithAttacker& shared) {
+       const CUevent event = Opened(page, shared), as_others_have_it = Opened(page, shared);
+       const CUstream late = StreamOf(page), early = StreamOf(page);
+       static std::atomic<bool> gate{false};
+       Must(page, "cuLaunchHostFunc", cuLaunchHostFunc(late, StayShut, &gate));
+       for (int i = 0; i < 3; ++i) Must(page, "cuEventRecord", cuEventRecord(event, late));
+       AskForTheMakersEnd(shared);
+       for (int i = 0; i < 3; ++i) Must(page, "cuEventRecord", cuEventRecord(event, early));
+       Must(page, "cuStreamSynchronize", cuStreamSynchronize(early));
+       gate.store(true);
+       Must(page, "cuStreamSynchronize", cuStreamSynchronize(late));
+       Must(page, "cuEventSynchronize", cuEventSynchronize(as_others_have_it));
+     }},
     {"captures_an_event_of_others", true,
      [](AttackPage& page, SharedWithAttacker& shared) {
        const CUevent event = Opened(page, shared);
