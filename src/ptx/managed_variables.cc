@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -52,13 +55,14 @@ class Managed {
         return fmt::format("the initial value of {} has the address of a managed variable", variable.name);
     }
     if (constants > kMostConstantBytes) return "the module's constants leave no room for where managed variables are";
+    std::unordered_set<std::string_view> names;
+    for (const Symbol& symbol : module_.symbols) names.insert(symbol.name);
     for (const auto& [id, pointer] : pointers_) {
       const Variable& variable = VariableOf(id);
       if (variable.space != StateSpace::kGlobal || variable.linkage == Linkage::kExtern || variable.bytes() == 0)
         return fmt::format("the managed variable {} is of another module", variable.name);
       const std::string name = prefix_ + variable.name;
-      if (std::ranges::any_of(module_.symbols, [&](const Symbol& symbol) { return symbol.name == name; }))
-        return fmt::format("the name {} is reserved", name);
+      if (names.contains(name)) return fmt::format("the name {} is reserved", name);
     }
     for (const Function& function : module_.functions) {
       if (auto why = WhyNot(function); !why.empty()) return why;
@@ -102,6 +106,8 @@ class Managed {
     std::vector<Instruction> made;
     std::vector<uint32_t> starts;  // of what each instruction has become
     std::map<std::pair<SymbolId, int64_t>, RegisterId> registers;
+    std::unordered_set<std::string> names;
+    for (const Register& one : function.registers) names.insert(one.name);
     for (Instruction& instruction : function.instructions) {
       starts.push_back(static_cast<uint32_t>(made.size()));
       for (Operand& operand : instruction.operands) {
@@ -110,7 +116,7 @@ class Managed {
         const SymbolId id = operand.index;
         const auto registers_of = [&](int64_t offset) {
           const auto [found, is_new] = registers.try_emplace({id, offset}, 0);
-          if (is_new) found->second = AddRegister(function);
+          if (is_new) found->second = AddRegister(function, names);
           return found->second;
         };
         const RegisterId begin = registers_of(0);
@@ -132,12 +138,12 @@ class Managed {
     for (Pragma& pragma : function.pragmas) pragma.instruction = starts[pragma.instruction];
   }
 
-  static RegisterId AddRegister(Function& function) {
+  // `names`: those of the function's registers.
+  static RegisterId AddRegister(Function& function, std::unordered_set<std::string>& names) {
     size_t number = function.registers.size();
     std::string name;
-    const auto is_taken = [&name](const Register& one) { return one.name == name; };
     do name = fmt::format("%tutti_managed_{}", number++);
-    while (std::ranges::any_of(function.registers, is_taken));
+    while (!names.insert(name).second);
     function.registers.push_back({std::move(name), Type::kU64});
     return static_cast<RegisterId>(function.registers.size() - 1);
   }
