@@ -132,7 +132,9 @@ class ByteWords {
 }  // namespace
 
 void UseByteWords(llvm::Module& module, const HostTarget& target) {
-  if (target.level == VectorLevel::kBaseline && target.features.find("+sse4") == std::string::npos) return;
+  // SSE4.1 and SSE4.2 include SSSE3's shuffle of bytes, AMD's SSE4A does not.
+  const auto has = [&](const char* feature) { return target.features.find(feature) != std::string::npos; };
+  if (target.level == VectorLevel::kBaseline && !has("+ssse3") && !has("+sse4.")) return;
   const auto body_of = [&](const char* name) -> llvm::Function* {
     llvm::Function* function = module.getFunction(name);
     return function != nullptr && !function->isDeclaration() ? function : nullptr;

@@ -336,5 +336,17 @@ TEST_P(GuestRuntime, RoundingToOddIsExactForHalves) {
   CheckOdd(Function("fma_odd_f16", "float", 3), operands[0], operands[1], operands[2]);
 }
 
+// SSE4A does not include SSSE3, whose shuffle chooses bytes where there is one.
+TEST(GuestRuntimeOfOlderProcessors, BytesAreChosenWithoutShuffles) {
+  for (const char* processor : {"x86-64", "amdfam10", "core2", "x86-64-v2"}) {
+    auto prmt = VectorFunction::Compile("tutti_v_prmt", {"i32"}, {"i32", "i32", "i32"}, HostTarget::Named(processor));
+    ASSERT_TRUE(prmt) << processor << ": " << prmt.error().text;
+    const std::vector<uint32_t> a(32, 0x8370f201), b(32, 0x4c05b637), selector(32, 0xffff9c50);
+    std::vector<uint32_t> out(32);
+    prmt->Apply<uint32_t>(32, out.data(), {a.data(), b.data(), selector.data()});
+    EXPECT_EQ(out, std::vector<uint32_t>(32, 0xff00b601)) << processor;
+  }
+}
+
 }  // namespace
 }  // namespace tutti::compiler
