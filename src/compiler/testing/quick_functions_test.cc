@@ -117,8 +117,12 @@ TEST(FunctionsOfTargets, AreTheSame) {
                                                  "dp4a.s32.s32 %f3, %f0, %f1, %f2;",
                                                  "dp4a.u32.u32 %f3, %f0, %f1, %f2;",
                                                  "dp4a.u32.s32 %f3, %f0, %f1, %f2;",
+                                                 "dp4a.s32.u32 %f3, %f0, %f1, %f2;",
                                                  "prmt.b32 %f3, %f0, %f1, %f2;",
-                                                 "vabsdiff4.u32.u32.u32 %f3, %f0, %f1, %f2;"};
+                                                 "vabsdiff4.u32.u32.u32 %f3, %f0, %f1, %f2;",
+                                                 "vabsdiff4.s32.s32.s32.add %f3, %f0, %f1, %f2;",
+                                                 "vmin4.s32.s32.s32 %f3, %f0, %f1, %f2;",
+                                                 "vmax4.u32.u32.u32.add %f3, %f0, %f1, %f2;"};
   std::mt19937_64 random(9);
   std::vector<uint64_t> in(64 * 256 + 2);
   for (uint64_t& word : in) {  // a quarter of them subnormal or nearly so
