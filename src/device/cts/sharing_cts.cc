@@ -22,6 +22,24 @@ bool Comes(Condition condition) {
   return condition();
 }
 
+// A page of counters, as an event of several processes has them, at `words` of the giver's and `at` of the taker's.
+struct SharedCounters {
+  explicit SharedCounters(Backend* backend) : giver(backend), taker(backend) {}
+  Status Share() {
+    TUTTI_ASSIGN(words, giver.space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096));
+    TUTTI_ASSIGN(shared, giver.space().Share(words, AtEnd::kLargest));
+    TUTTI_ASSIGN(at, taker.space().Reserve(0, 4096, 4096, 0));
+    return taker.space().Map(at, shared, true);
+  }
+  Client giver, taker;
+  uint64_t words = 0, at = 0;
+  std::shared_ptr<SharedMemory> shared;
+};
+
+wire::FillBody FillOfWord(uint64_t address, uint64_t value) {
+  return {.destination = address, .width = 1, .height = 1, .pitch = 8, .value = value, .element_bytes = 8};
+}
+
 TEST_F(Conformance, MemoryIsSeenWhereverItIsMapped) {
   Client client(backend_.get());
   const uint64_t memory = client.Allocate(kPiece);
@@ -86,11 +104,9 @@ TEST_F(Conformance, ASpaceSeesWhatAnotherSharesAndKeepsIt) {
 }
 
 TEST_F(Conformance, SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits) {
-  Client giver(backend_.get()), taker(backend_.get());
-  const uint64_t words = giver.space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
-  const auto shared = giver.space().Share(words, AtEnd::kLargest).value();
-  const uint64_t at = taker.space().Reserve(0, 4096, 4096, 0).value();
-  ASSERT_TRUE(taker.space().Map(at, shared, true));
+  SharedCounters counters(backend_.get());
+  ASSERT_TRUE(counters.Share());
+  auto& [giver, taker, words, at, shared] = counters;
   EXPECT_EQ(giver.space().Word(words + 8, 8, 5).value(), 0u);
   EXPECT_EQ(taker.space().Word(at + 8, 8, 2).value(), 5u);
   EXPECT_EQ(giver.space().Word(words + 8, 8, 0).value(), 7u);
@@ -99,20 +115,16 @@ TEST_F(Conformance, SharedCountersOfASpaceThatEndsAreSoLargeThatNobodyWaits) {
 }
 
 TEST_F(Conformance, AWordOfSharedCountersIsWrittenWhenTheStreamGetsThere) {
-  Client giver(backend_.get()), taker(backend_.get());
-  const uint64_t words = giver.space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
-  const auto shared = giver.space().Share(words, AtEnd::kLargest).value();
-  const uint64_t at = taker.space().Reserve(0, 4096, 4096, 0).value();
-  ASSERT_TRUE(taker.space().Map(at, shared, true));
+  SharedCounters counters(backend_.get());
+  ASSERT_TRUE(counters.Share());
+  auto& [giver, taker, words, at, shared] = counters;
   uint64_t value = 0;
   for (const auto& [client, address] : {std::pair(&taker, at), std::pair(&giver, words)}) {
     client->CreateStream(1);
     constexpr uint64_t kToken = 5;
     ASSERT_TRUE(client->space().HostCall(1, client->next_ticket(), kToken));
     const uint64_t write = client->next_ticket();
-    ASSERT_TRUE(client->space().Fill(
-        1, write,
-        {.destination = address + 16, .width = 1, .height = 1, .pitch = 8, .value = value + 7, .element_bytes = 8}));
+    ASSERT_TRUE(client->space().Fill(1, write, FillOfWord(address + 16, value + 7)));
     ASSERT_TRUE(client->sink().WaitHostCalls(1));
     for (Client* const either : {&giver, &taker})
       EXPECT_EQ(either->space().Word((either == &giver ? words : at) + 16, 8, 0).value(), value) << "it is behind";
@@ -129,16 +141,12 @@ TEST_F(Conformance, AWordOfSharedCountersIsWrittenWhenTheStreamGetsThere) {
 
 // Who waits for it has nothing to do with its writer's end.
 TEST_F(Conformance, AWordOfSharedCountersIsWrittenThoughItsWriterEndsFirst) {
-  Client giver(backend_.get()), taker(backend_.get());
-  const uint64_t words = giver.space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
-  const auto shared = giver.space().Share(words, AtEnd::kLargest).value();
-  const uint64_t at = taker.space().Reserve(0, 4096, 4096, 0).value();
-  ASSERT_TRUE(taker.space().Map(at, shared, true));
+  SharedCounters counters(backend_.get());
+  ASSERT_TRUE(counters.Share());
+  auto& [giver, taker, words, at, shared] = counters;
   taker.CreateStream(1);
   ASSERT_TRUE(taker.space().HostCall(1, taker.next_ticket(), 5));
-  ASSERT_TRUE(taker.space().Fill(
-      1, taker.next_ticket(),
-      {.destination = at + 16, .width = 1, .height = 1, .pitch = 8, .value = 7, .element_bytes = 8}));
+  ASSERT_TRUE(taker.space().Fill(1, taker.next_ticket(), FillOfWord(at + 16, 7)));
   ASSERT_TRUE(taker.sink().WaitHostCalls(1));
   EXPECT_EQ(giver.space().Word(words + 16, 8, 0).value(), 0u);
   taker.Destroy();
@@ -147,19 +155,13 @@ TEST_F(Conformance, AWordOfSharedCountersIsWrittenThoughItsWriterEndsFirst) {
 
 // Nor with its failing, whoever has made them.
 TEST_F(Conformance, AWordOfSharedCountersIsWrittenThoughItsWriterFailsFirst) {
-  Client giver(backend_.get()), taker(backend_.get());
-  const uint64_t words = giver.space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
-  const auto shared = giver.space().Share(words, AtEnd::kLargest).value();
-  const uint64_t at = taker.space().Reserve(0, 4096, 4096, 0).value();
-  ASSERT_TRUE(taker.space().Map(at, shared, true));
-  const auto fill = [](uint64_t address, uint64_t value) {
-    return wire::FillBody{
-        .destination = address, .width = 1, .height = 1, .pitch = 8, .value = value, .element_bytes = 8};
-  };
+  SharedCounters counters(backend_.get());
+  ASSERT_TRUE(counters.Share());
+  auto& [giver, taker, words, at, shared] = counters;
   for (const auto& [client, address] : {std::pair(&giver, words + 16), std::pair(&taker, at + 24)}) {
     client->CreateStream(1);
     ASSERT_TRUE(client->space().HostCall(1, client->next_ticket(), 5));
-    ASSERT_TRUE(client->space().Fill(1, client->next_ticket(), fill(address, 7)));
+    ASSERT_TRUE(client->space().Fill(1, client->next_ticket(), FillOfWord(address, 7)));
     ASSERT_TRUE(client->sink().WaitHostCalls(1));
     client->Launch(1, 12345, 1, 1, {0, 0});
     ASSERT_TRUE(client->sink().WaitFaults(1));
@@ -170,23 +172,17 @@ TEST_F(Conformance, AWordOfSharedCountersIsWrittenThoughItsWriterFailsFirst) {
 
 // Who waits for the greater number would wait for ever.
 TEST_F(Conformance, AWordOfSharedCountersIsNeverLessThanItWas) {
-  Client giver(backend_.get()), taker(backend_.get());
-  const uint64_t words = giver.space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
-  const auto shared = giver.space().Share(words, AtEnd::kLargest).value();
-  const uint64_t at = taker.space().Reserve(0, 4096, 4096, 0).value();
-  ASSERT_TRUE(taker.space().Map(at, shared, true));
-  const auto fill = [](uint64_t address, uint64_t value) {
-    return wire::FillBody{
-        .destination = address, .width = 1, .height = 1, .pitch = 8, .value = value, .element_bytes = 8};
-  };
+  SharedCounters counters(backend_.get());
+  ASSERT_TRUE(counters.Share());
+  auto& [giver, taker, words, at, shared] = counters;
   for (const auto& [client, address] : {std::pair(&giver, words + 16), std::pair(&taker, at + 24)}) {
     client->CreateStream(1);
     client->CreateStream(2);
     constexpr uint64_t kToken = 5;
     ASSERT_TRUE(client->space().HostCall(1, client->next_ticket(), kToken));
     const uint64_t late = client->next_ticket(), early = client->next_ticket();
-    ASSERT_TRUE(client->space().Fill(1, late, fill(address, 7)));
-    ASSERT_TRUE(client->space().Fill(2, early, fill(address, 518)));
+    ASSERT_TRUE(client->space().Fill(1, late, FillOfWord(address, 7)));
+    ASSERT_TRUE(client->space().Fill(2, early, FillOfWord(address, 518)));
     ASSERT_TRUE(client->sink().WaitDone(2, early));
     ASSERT_TRUE(client->sink().WaitHostCalls(1));
     ASSERT_TRUE(client->space().HostCallDone(1, kToken));
