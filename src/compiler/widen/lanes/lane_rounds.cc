@@ -16,11 +16,16 @@ using llvm::Value;
 constexpr unsigned kMostSums = 6;  // in each other
 constexpr int64_t kMostStep = 1 << 20;
 
+// What each round adds to a phi of the loop; null if it does something else.
+const llvm::ConstantInt* AddedTo(const llvm::PHINode& phi, const BasicBlock& block) {
+  const auto* next = llvm::dyn_cast<llvm::BinaryOperator>(phi.getIncomingValueForBlock(&block));
+  if (next == nullptr || next->getOpcode() != Instruction::Add || next->getOperand(0) != &phi) return nullptr;
+  return llvm::dyn_cast<llvm::ConstantInt>(next->getOperand(1));
+}
+
 // By how much a phi of the loop grows in a round.
 std::optional<int64_t> StepOfPhi(const llvm::PHINode& phi, const BasicBlock& block) {
-  const auto* next = llvm::dyn_cast<llvm::BinaryOperator>(phi.getIncomingValueForBlock(&block));
-  if (next == nullptr || next->getOpcode() != Instruction::Add || next->getOperand(0) != &phi) return std::nullopt;
-  const auto* by = llvm::dyn_cast<llvm::ConstantInt>(next->getOperand(1));
+  const llvm::ConstantInt* by = AddedTo(phi, block);
   if (by == nullptr || by->getBitWidth() > 64 || by->getSExtValue() > kMostStep || by->getSExtValue() < -kMostStep)
     return std::nullopt;
   return by->getSExtValue();
@@ -61,12 +66,8 @@ class Movements {
   Moves Of(const Value& value, unsigned depth = 0) {
     const auto* instruction = llvm::dyn_cast<Instruction>(&value);
     if (instruction == nullptr || instruction->getParent() != &block_) return kNot;
-    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction)) {
-      const auto* next = llvm::dyn_cast<llvm::BinaryOperator>(phi->getIncomingValueForBlock(&block_));
-      const bool adds = next != nullptr && next->getOpcode() == Instruction::Add && next->getOperand(0) == phi &&
-                        llvm::isa<llvm::ConstantInt>(next->getOperand(1));
-      return adds ? kInSteps : kSomehow;
-    }
+    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction))
+      return AddedTo(*phi, block_) != nullptr ? kInSteps : kSomehow;
     if (depth == kMostFromPhi || instruction->mayReadFromMemory() || llvm::isa<llvm::CallBase>(instruction))
       return kSomehow;
     if (const auto known = known_.find(instruction); known != known_.end()) return known->second;
