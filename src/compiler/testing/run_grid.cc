@@ -204,8 +204,8 @@ GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& 
   const bool goes_on = at_once == 1 && launch.newer_code == NewerCode::kNever;
   if (goes_on) runs[0].GoOnTo(blocks);
   bool sound = RunToTheEnd(thread, resident, &result);
-  for (uint64_t i = goes_on ? runs[0].index() + 1 : at_once; sound && i < blocks;
-       i = goes_on ? runs[0].index() + 1 : i + 1) {
+  const auto next = [&] { return launch.cooperative ? blocks : runs[0].index() + 1; };
+  for (uint64_t i = next(); sound && i < blocks; i = next()) {
     result.begun_anew += codes.BlockBeganAnew(runs[0]) ? 1 : 0;
     if (runs[0].HasNewest()) {
       runs[0].PrepareNext(i);
