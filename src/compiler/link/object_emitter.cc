@@ -34,6 +34,10 @@ Status LimitEffort(const llvm::Module& module) {
   constexpr size_t kManyBlocks = 2000;
   const bool many = std::ranges::any_of(module, [](const auto& function) { return function.size() >= kManyBlocks; });
   TUTTI_TRY(SetOption("grow-region-complexity-budget", many ? "10" : "100"));
+  // In lanes' turns all of a function is a loop, and LLVM would move each constant vector in front of it, to live
+  // throughout and be split and made again by the allocator: the fenced onesweep sort of CUB took 6.0 s instead of 3.6.
+  // Its loops have kept what is invariant by other passes, and constants are operands in memory.
+  TUTTI_TRY(SetOption("disable-machine-licm", many ? "true" : "false"));
   // It would keep what a check reports in registers, across all of a long kernel; in its cold ways constants cost
   // nothing, and loops keep theirs by other passes.
   TUTTI_TRY(SetOption("disable-constant-hoisting", "true"));
