@@ -21,8 +21,46 @@ LaneVariables::LaneVariables(llvm::Function& function) : function_(function) {
   for (llvm::AllocaInst* alloca : allocas) alloca->moveBefore(&*function.getEntryBlock().begin());
 }
 
+namespace {
+
+// Where the value is stored for other blocks. Uses in its own block need no load, those in another share one: widening
+// makes each load and store of a variable in memory whole vectors.
+llvm::AllocaInst* StoreForOtherBlocks(llvm::Instruction& value) {
+  llvm::BasicBlock* own = value.getParent();
+  llvm::BasicBlock& entry = own->getParent()->getEntryBlock();
+  auto* slot = new llvm::AllocaInst(value.getType(), 0, value.getName() + ".lost", entry.begin());
+  llvm::DenseMap<llvm::BasicBlock*, llvm::Instruction*> first;  // by block: where its load has to be
+  std::vector<llvm::Use*> uses;
+  const auto at_use = [](const llvm::Use& use) -> llvm::Instruction* {
+    auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+    const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+    return phi != nullptr ? phi->getIncomingBlock(use)->getTerminator() : user;
+  };
+  for (llvm::Use& use : value.uses()) {
+    llvm::Instruction* at = at_use(use);
+    if (at->getParent() == own && (value.comesBefore(at) || &value == at)) continue;
+    uses.push_back(&use);
+    llvm::Instruction*& before = first[at->getParent()];
+    if (before == nullptr || at->comesBefore(before)) before = at;
+  }
+  llvm::DenseMap<llvm::BasicBlock*, llvm::Value*> loads;
+  for (llvm::Use* use : uses) {
+    llvm::BasicBlock* block = at_use(*use)->getParent();
+    llvm::Value*& load = loads[block];
+    if (load == nullptr)
+      load = new llvm::LoadInst(value.getType(), slot, value.getName() + ".kept", first[block]->getIterator());
+    use->set(load);
+  }
+  const auto behind = llvm::isa<llvm::PHINode>(value) ? own->getFirstInsertionPt() : std::next(value.getIterator());
+  new llvm::StoreInst(&value, slot, behind);
+  return slot;
+}
+
+}  // namespace
+
 void LaneVariables::Keep(llvm::AllocaInst* slot) {
-  new llvm::StoreInst(llvm::Constant::getNullValue(slot->getAllocatedType()), slot, std::next(slot->getIterator()));
+  first_stores_.push_back(new llvm::StoreInst(llvm::Constant::getNullValue(slot->getAllocatedType()), slot,
+                                              std::next(slot->getIterator())));
   slots_.push_back(slot);
 }
 
@@ -68,9 +106,7 @@ void LaneVariables::KeepWhatIsLost() {
     const auto is_lost = [&](const llvm::Use& use) { return !dominators.dominates(&instruction, use); };
     if (llvm::any_of(instruction.uses(), is_lost)) lost.push_back(&instruction);
   }
-  for (llvm::Instruction* instruction : lost) {
-    if (llvm::AllocaInst* slot = llvm::DemoteRegToStack(*instruction)) Keep(slot);
-  }
+  for (llvm::Instruction* instruction : lost) Keep(StoreForOtherBlocks(*instruction));
 }
 
 void LaneVariables::Double(llvm::ValueToValueMapTy& copies, const llvm::SmallPtrSetImpl<const llvm::Value*>& shared) {
@@ -130,8 +166,13 @@ void LaneVariables::TakeAlong(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::B
 void LaneVariables::StayInMemory() {
   const auto first =
       std::ranges::stable_partition(slots_, [&](const llvm::AllocaInst* slot) { return new_.contains(slot); });
+  llvm::SmallPtrSet<const llvm::Value*, 16> kept(first.begin(), first.end());
   for (llvm::AllocaInst* slot : first) MakeWarpVariable(*slot);
   slots_.erase(first.begin(), first.end());
+  for (llvm::StoreInst* store : first_stores_) {  // widening clears the variable
+    if (kept.contains(store->getPointerOperand())) store->eraseFromParent();
+  }
+  first_stores_.clear();
 }
 
 void LaneVariables::Promote() {

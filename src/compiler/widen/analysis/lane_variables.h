@@ -48,6 +48,7 @@ class LaneVariables {
   void Keep(llvm::AllocaInst* slot);
 
   llvm::Function& function_;
+  std::vector<llvm::StoreInst*> first_stores_;
   std::vector<llvm::AllocaInst*> slots_;
   llvm::SmallPtrSet<const llvm::AllocaInst*, 8> new_;  // those of them that do not stand for a value of the function
   std::vector<std::pair<llvm::AllocaInst*, llvm::AllocaInst*>> doubled_;  // an original and the copy's
