@@ -62,6 +62,9 @@ class Schedule {
 
   // In the order of execution (not in the function's graph): every run of b came after one of a.
   bool Dominates(unsigned a, unsigned b) const;
+  // The next that does, of a block that is reached: the first block's is itself.
+  unsigned dominator(unsigned i) const { return dominator_[i]; }
+  bool is_reached(unsigned i) const { return dominator_[i] < size(); }
 
  private:
   llvm::SmallVector<unsigned, 8> Candidates(unsigned from, llvm::ArrayRef<unsigned> targets) const;

@@ -10,8 +10,18 @@
 
 namespace tutti::compiler {
 
+// Blocks that lanes come to from more others keep what lanes bring in memory. As SSA values each of these others would
+// have a new one, which is live until the next has the next: one register through the whole function for LLVM, which it
+// searches and updates anew for each of them. The fenced onesweep sort of CUB has 850 blocks, of which 800 are left by
+// lanes that end.
+constexpr unsigned kManyWays = 64;
+
 // Test chains up to this length are emitted anew for each block, so that they fold with what is known there.
 constexpr size_t kShortChain = 3;
+
+bool FunctionEmitter::IsMetByMany(unsigned block) const {
+  return schedule_.block(block)->hasNPredecessorsOrMore(kManyWays);
+}
 
 llvm::SmallVector<llvm::AllocaInst*, 2>& FunctionEmitter::PhiSlots(const llvm::PHINode& phi) {
   auto& slots = phi_slots_[&phi];
@@ -20,9 +30,6 @@ llvm::SmallVector<llvm::AllocaInst*, 2>& FunctionEmitter::PhiSlots(const llvm::P
   if (shape.is_varying()) {
     for (unsigned i = 0; i < Values::ComponentCount(phi.getType()); ++i) {
       slots.push_back(values_.Slot(Values::Wide(Values::Component(phi.getType(), i)), "phi"));
-      // Blending reads the slot for lanes that have not arrived yet, so it starts with a value.
-      llvm::IRBuilder<>(prologue_).CreateStore(llvm::Constant::getNullValue(slots.back()->getAllocatedType()),
-                                               slots.back());
     }
   } else {
     for (unsigned r = 0; r < shape.run_count(); ++r)
@@ -32,13 +39,15 @@ llvm::SmallVector<llvm::AllocaInst*, 2>& FunctionEmitter::PhiSlots(const llvm::P
 }
 
 void FunctionEmitter::EmitPhis(const llvm::BasicBlock& block) {
+  const bool in_memory = IsMetByMany(block_);
   llvm::SmallVector<std::pair<const llvm::PHINode*, llvm::SmallVector<llvm::Value*, 2>>, 8> loaded;
   for (const llvm::PHINode& phi : block.phis()) {
     llvm::SmallVector<llvm::Value*, 2> parts;
     if (shape(&phi).is_constant_lanes()) {
       parts.push_back(llvm::Constant::getNullValue(Values::Scalar(phi.getType())));
     } else {
-      for (llvm::AllocaInst* slot : PhiSlots(phi)) parts.push_back(builder_.CreateLoad(slot->getAllocatedType(), slot));
+      for (llvm::AllocaInst* slot : PhiSlots(phi))
+        parts.push_back(builder_.CreateLoad(slot->getAllocatedType(), slot, in_memory));
     }
     loaded.emplace_back(&phi, std::move(parts));
   }
@@ -46,7 +55,7 @@ void FunctionEmitter::EmitPhis(const llvm::BasicBlock& block) {
 }
 
 void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
-  const bool waiting = schedule_.waiting(from).test(to);
+  const bool waiting = schedule_.waiting(from).test(to), in_memory = IsMetByMany(to);
   llvm::BasicBlock* scalar_from = schedule_.block(from);
   for (const llvm::PHINode& phi : schedule_.block(to)->phis()) {
     const Shape& shape = this->shape(&phi);
@@ -57,7 +66,8 @@ void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
       llvm::Value* value;
       if (shape.is_varying()) {
         value = values_.Vector(incoming, i);
-        if (waiting) value = builder_.CreateSelect(lanes, value, builder_.CreateLoad(value->getType(), slots[i]));
+        if (waiting)
+          value = builder_.CreateSelect(lanes, value, builder_.CreateLoad(value->getType(), slots[i], in_memory));
       } else {
         // The phi's offsets are its first operand's; the rest of a difference is in the base.
         const unsigned lane = i * shape.run();
@@ -66,7 +76,7 @@ void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
         if (difference != 0)
           value = builder_.CreateAdd(value, llvm::ConstantInt::getSigned(value->getType(), difference));
       }
-      builder_.CreateStore(value, slots[i]);
+      builder_.CreateStore(value, slots[i], in_memory);
     }
   }
   if (tells_exits_ && llvm::isa<llvm::ReturnInst>(schedule_.block(to)->getTerminator()) && pending_[to] != nullptr) {
@@ -77,15 +87,18 @@ void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
     builder_.CreateStore(rest, address);
   }
   if (pending_[to] == nullptr) return;
-  if (waiting) lanes = builder_.CreateOr(lanes, Pending(to));
-  SetPending(to, lanes);
+  if (!KeepsPendingInMemory(to)) {
+    SetPending(to, waiting ? builder_.CreateOr(lanes, Pending(to)) : lanes);
+  } else {
+    llvm::Value* bits = Bits(lanes);
+    SetPendingBits(to, waiting ? builder_.CreateOr(bits, PendingBits(to)) : bits);
+  }
 }
 
 // As SSA values, the masks of a copy's blocks would all be phis of its loop of turns.
 void FunctionEmitter::ReservePending(unsigned block) {
   if (!schedule_.is_of_copy(block)) {
-    pending_[block] = values_.Slot(entry_mask_->getType(), "pending");
-    builder_.CreateStore(llvm::Constant::getNullValue(entry_mask_->getType()), pending_[block]);
+    pending_[block] = values_.Slot(IsMetByMany(block) ? builder_.getInt32Ty() : entry_mask_->getType(), "pending");
     return;
   }
   if (pending_of_copy_ == nullptr) {
@@ -96,21 +109,22 @@ void FunctionEmitter::ReservePending(unsigned block) {
 }
 
 llvm::Value* FunctionEmitter::PendingBits(unsigned block) {
-  if (!schedule_.is_of_copy(block)) return Bits(builder_.CreateLoad(entry_mask_->getType(), pending_[block]));
+  if (!KeepsPendingInMemory(block)) return Bits(builder_.CreateLoad(entry_mask_->getType(), pending_[block]));
   return builder_.CreateAlignedLoad(builder_.getInt32Ty(), pending_[block], llvm::Align(4), /*isVolatile=*/true);
 }
 
 llvm::Value* FunctionEmitter::Pending(unsigned block) {
-  if (!schedule_.is_of_copy(block)) return builder_.CreateLoad(entry_mask_->getType(), pending_[block], "mask");
+  if (!KeepsPendingInMemory(block)) return builder_.CreateLoad(entry_mask_->getType(), pending_[block], "mask");
   return Lanes(PendingBits(block));
 }
 
 void FunctionEmitter::SetPending(unsigned block, llvm::Value* lanes) {
-  if (!schedule_.is_of_copy(block)) {
-    builder_.CreateStore(lanes, pending_[block]);
-  } else {
-    builder_.CreateAlignedStore(Bits(lanes), pending_[block], llvm::Align(4), /*isVolatile=*/true);
-  }
+  if (KeepsPendingInMemory(block)) return SetPendingBits(block, Bits(lanes));
+  builder_.CreateStore(lanes, pending_[block]);
+}
+
+void FunctionEmitter::SetPendingBits(unsigned block, llvm::Value* bits) {
+  builder_.CreateAlignedStore(bits, pending_[block], llvm::Align(4), /*isVolatile=*/true);
 }
 
 void FunctionEmitter::JumpTo(llvm::ArrayRef<unsigned> candidates) {

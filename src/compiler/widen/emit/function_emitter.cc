@@ -44,6 +44,8 @@ Status FunctionEmitter::Emit() {
   }
   PrepareEntry();
   for (unsigned i = 0; i < schedule_.size() && !failed(); ++i) EmitBlock(i);
+  if (failed()) return status_;
+  ClearSlots();
   llvm::IRBuilder<>(slots_block_).CreateBr(prologue_);
   llvm::IRBuilder<>(prologue_).CreateBr(setup_first_);
   llvm::IRBuilder<>(setup_last_).CreateBr(entries_[0]);
@@ -76,6 +78,9 @@ bool FunctionEmitter::AsksWhoHasEnded() const {
 }
 
 void FunctionEmitter::EmitBlock(unsigned block) {
+  // In front of the blocks that it is split into: LLVM keeps the places where a value lives as ranges of this order, so
+  // one that lives through neighbours has one range.
+  entries_[block]->moveAfter(&wide_.back());
   builder_.SetInsertPoint(entries_[block]);
   block_ = block;
   met_.clear();
@@ -123,6 +128,24 @@ llvm::Value* FunctionEmitter::NextFrame() {
 llvm::Value* FunctionEmitter::Bits(llvm::Value* lanes) { return builder_.CreateBitCast(lanes, builder_.getInt32Ty()); }
 llvm::Value* FunctionEmitter::Lanes(llvm::Value* bits) {
   return builder_.CreateBitCast(bits, Values::Wide(builder_.getInt1Ty()));
+}
+
+// Without AVX-512 LLVM takes the bits apart one by one, in 150 instructions. Its vectors have no shuffle of bytes
+// across their halves, so each half takes its two bytes from a copy of the word of its own.
+llvm::Value* FunctionEmitter::LanesOfWord(llvm::Value* bits) {
+  if (module_.options.avx512) return Lanes(bits);
+  constexpr unsigned kBits = 8, kHalf = kLanes / 2;
+  llvm::Value* words = builder_.CreateVectorSplat(kLanes / sizeof(uint32_t), bits);
+  llvm::SmallVector<int, kLanes> bytes;
+  llvm::SmallVector<llvm::Constant*, kLanes> own;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    bytes.push_back(static_cast<int>((lane < kHalf ? 0 : kHalf) + lane / kBits));
+    own.push_back(builder_.getInt8(static_cast<uint8_t>(1u << lane % kBits)));
+  }
+  llvm::Value* copies =
+      builder_.CreateShuffleVector(builder_.CreateBitCast(words, Values::Wide(builder_.getInt8Ty())), bytes);
+  llvm::Constant* mine = llvm::ConstantVector::get(own);
+  return builder_.CreateICmpEQ(builder_.CreateAnd(copies, mine), mine);
 }
 
 llvm::Value* FunctionEmitter::mask_bits() {

@@ -60,6 +60,7 @@ class FunctionEmitter {
   llvm::Value* Masked(llvm::Value* condition, bool otherwise = false);  // condition in the active lanes
   llvm::Value* Bits(llvm::Value* lanes);  // <32 x i1> to i32
   llvm::Value* Lanes(llvm::Value* bits);  // i32 to <32 x i1>
+  llvm::Value* LanesOfWord(llvm::Value* bits);  // the same of a word that comes from memory
   llvm::Value* FirstLane();  // lowest active lane, i32
 
   // i32: all lanes that entered the function.
@@ -104,13 +105,17 @@ class FunctionEmitter {
   void EmitEdge(unsigned from, unsigned to, llvm::Value* lanes);
   void EmitNext(unsigned from, llvm::ArrayRef<unsigned> targets);
   void JumpTo(llvm::ArrayRef<unsigned> candidates);
+  bool IsMetByMany(unsigned block) const;
+  bool KeepsPendingInMemory(unsigned block) const { return schedule_.is_of_copy(block) || IsMetByMany(block); }
   llvm::Value* PendingBits(unsigned block);
   llvm::Value* Pending(unsigned block);
   void SetPending(unsigned block, llvm::Value* lanes);
+  void SetPendingBits(unsigned block, llvm::Value* bits);
   void ReservePending(unsigned block);
   llvm::SmallVector<llvm::AllocaInst*, 2>& PhiSlots(const llvm::PHINode& phi);
   llvm::SmallVector<llvm::AllocaInst*, 2>& WarpVariable(const llvm::Value& alloca);
   void PrepareEntry();
+  void ClearSlots();
 
   llvm::Function& scalar_;
   llvm::Function& wide_;

@@ -51,7 +51,9 @@ class WarpOperation {
         builder_.CreateStore(builder_.CreateAnd(Alive(), builder_.CreateNot(emitter_.mask_bits())),
                              emitter_.abi().LanesAddress(builder_));
         return true;
-      case Intrinsic::kHasEnded: emitter_.Define(call_, {emitter_.Lanes(builder_.CreateNot(Alive()))}); return true;
+      case Intrinsic::kHasEnded:
+        emitter_.Define(call_, {emitter_.LanesOfWord(builder_.CreateNot(Alive()))});
+        return true;
       default: return EmitSpecialRegister(emitter_, call_, intrinsic_);
     }
   }
