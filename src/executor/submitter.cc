@@ -22,12 +22,6 @@ constexpr uint64_t kSpinNs = 30'000;
 constexpr uint64_t kLeastSleepNs = 50'000, kMostSleepNs = 500'000;  // while work runs
 constexpr uint64_t kIdleSleepNs = 1'000'000'000;  // a backstop: the bell ends it
 
-// From the first byte of rows to their last.
-uint64_t ReachOf(uint64_t row_bytes, uint64_t rows, uint64_t pitch, uint64_t planes, uint64_t plane) {
-  if (row_bytes == 0 || rows == 0 || planes == 0) return 0;
-  return (rows - 1) * pitch + (planes - 1) * plane + row_bytes;
-}
-
 template <typename Body>
 tutti::Result<Body> BodyOf(std::span<const uint8_t> rest) {
   Body body;
@@ -50,6 +44,7 @@ Submitter::Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange,
       arrays_(arrays),
       launches_(fence),
       clock_(vendor),
+      host_copies_(vendor),
       reader_(exchange),
       streams_(kMostStreams) {}
 
@@ -208,6 +203,7 @@ Status Submitter::Copy(CUstream stream, const CopyDispatch& copy) const {
     TUTTI_TRY(CheckReach(copy.source,
                          ReachOf(copy.row_bytes, copy.rows, copy.source_pitch, copy.planes, copy.source_plane), false));
   if (to_array || from_array) return arrays_->Copy(stream, copy);
+  if (host_copies_.Has(copy)) return host_copies_.Copy(stream, copy);
   for (uint64_t plane = 0; plane < copy.planes; ++plane) {
     const uint64_t to = copy.destination + plane * copy.destination_plane;
     const uint64_t from = copy.source + plane * copy.source_plane;

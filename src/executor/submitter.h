@@ -17,6 +17,7 @@
 #include "executor/context.h"
 #include "executor/event_clock.h"
 #include "executor/fence.h"
+#include "executor/host_copies.h"
 #include "executor/launches.h"
 #include "executor/modules.h"
 #include "executor/protocol/dispatch_queue.h"
@@ -32,6 +33,9 @@ class Submitter {
   // where it is. `fence`: null, or not open: kernels are not fenced.
   Submitter(const Vendor& vendor, Modules* modules, Exchange* exchange, int bell, Context* context = nullptr,
             TextCapture* texts = nullptr, Fence* fence = nullptr, const Arrays* arrays = nullptr);
+
+  // The window's host part lies there, in this process and on the device. On any thread.
+  void OpenHost(uint64_t base, uint64_t bytes) { host_copies_.Open(base, bytes); }
 
   // Takes a burst of records, and looks what is done. True if something was, either way.
   bool Step();
@@ -108,6 +112,7 @@ class Submitter {
   const Arrays* const arrays_;  // null: there are none
   Launches launches_;
   EventClock clock_;
+  HostCopies host_copies_;
   DispatchReader reader_;
   std::vector<Stream> streams_;
   std::vector<uint32_t> busy_;  // streams with something that is not done

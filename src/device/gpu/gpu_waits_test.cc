@@ -11,8 +11,6 @@
 namespace tutti::device::gpu {
 namespace {
 
-using cts::Client;
-
 class GpuWaits : public GpuFixture {};
 
 TEST_F(GpuWaits, MemoryIsUnmappedThoughAKernelWaitsForARecordThatComesLater) {
@@ -42,6 +40,21 @@ TEST_F(GpuWaits, MemoryIsUnmappedThoughAKernelWaitsForARecordThatComesLater) {
   unmaps.join();
   EXPECT_TRUE(unmapped) << unmapped.error().text;
   EXPECT_TRUE(client->Synchronize(1));
+  EXPECT_TRUE(client->Computes());
+}
+
+TEST_F(GpuWaits, ACopyWithinHostMemoryHoldsUpNoOtherStreamWhileAKernelIsBeforeIt) {
+  Start({.isolation = Isolation::kShared});
+  const auto client = Serve("a");
+  const auto take = [&] { return client->space().Allocate(0, wire::MemoryKind::kHost, kMebibyte, 256).value(); };
+  const uint64_t from = take(), to = take();
+  *client->space().Reached(from, 1) = 7;
+  const uint64_t word = Spin(*client), ticket = client->next_ticket();
+  ASSERT_TRUE(client->space().Copy(
+      1, ticket, {.destination = to, .source = from, .row_bytes = kMebibyte, .rows = 1, .planes = 1}));
+  EndSpin(*client, word);
+  EXPECT_TRUE(client->sink().WaitDone(1, ticket));
+  EXPECT_EQ(*client->space().Reached(to, 1), 7);
   EXPECT_TRUE(client->Computes());
 }
 

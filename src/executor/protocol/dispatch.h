@@ -60,6 +60,12 @@ static_assert(sizeof(LaunchDispatch) == 56);
 using CopyDispatch = wire::CopyBody;
 using FillDispatch = wire::FillBody;
 
+// From the first byte of rows to their last.
+constexpr uint64_t ReachOf(uint64_t row_bytes, uint64_t rows, uint64_t pitch, uint64_t planes, uint64_t plane) {
+  if (row_bytes == 0 || rows == 0 || planes == 0) return 0;
+  return (rows - 1) * pitch + (planes - 1) * plane + row_bytes;
+}
+
 struct WaitDispatch {
   uint32_t other_stream = 0;
   uint32_t reserved = 0;

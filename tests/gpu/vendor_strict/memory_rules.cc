@@ -203,6 +203,12 @@ int MemoryRules::DevicePointer(CUdeviceptr* out, void* pointer, unsigned flags) 
   return True().cuMemHostGetDevicePointer_v2(out, pointer, 0);
 }
 
+bool MemoryRules::IsHost(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto* const range = Overlapping(address, 1);
+  return range != nullptr && range->second.kind != Kind::kDevice;
+}
+
 int MemoryRules::CheckCopy(const char* call, uint64_t address, uint64_t bytes, bool writes) {
   if (bytes == 0) return CUDA_SUCCESS;
   const std::lock_guard lock(mutex_);

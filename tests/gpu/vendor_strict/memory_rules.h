@@ -24,6 +24,8 @@ class MemoryRules {
   int Unregister(void* pointer);
   int DevicePointer(cuda::CUdeviceptr* out, void* pointer, unsigned flags);
 
+  // Pinned or registered.
+  bool IsHost(uint64_t address);
   // 0, or why a copy that reaches these addresses is refused. `call` is for the log.
   int CheckCopy(const char* call, uint64_t address, uint64_t bytes, bool writes);
   // The same of a fill, which is for memory that the device reaches.

@@ -138,6 +138,11 @@ int Do(Of<Symbol::cuLaunchKernelEx>, const CUlaunchConfig* config, CUfunction fu
   return True().cuLaunchKernelEx(config, function, parameters, extra);
 }
 
+int Do(Of<Symbol::cuLaunchHostFunc>, CUstream stream, CUhostFn function, void* user) {
+  TRY_RULE(work().CheckHandle("cuLaunchHostFunc", stream));
+  return True().cuLaunchHostFunc(stream, function, user);
+}
+
 // "Parameters flags: CU_STREAM_DEFAULT, CU_STREAM_NON_BLOCKING".
 int Do(Of<Symbol::cuStreamCreateWithPriority>, CUstream* stream, unsigned flags, int priority) {
   if (flags > CU_STREAM_NON_BLOCKING)
@@ -192,11 +197,17 @@ int Do(Of<Symbol::cuEventElapsedTime>, float* ms, CUevent begin, CUevent end) {
   return True().cuEventElapsedTime(ms, begin, end);
 }
 
+// "For transfers from any host memory to any host memory, the function is fully synchronous with respect to the host"
+// (https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html, Asynchronous).
+int AwaitHostCopy(int copied, CUdeviceptr to, CUdeviceptr from, CUstream stream) {
+  const bool waits = copied == CUDA_SUCCESS && memory().IsHost(to) && memory().IsHost(from);
+  return waits ? True().cuStreamSynchronize(stream) : copied;
+}
 int Do(Of<Symbol::cuMemcpyAsync>, CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   TRY_RULE(work().CheckHandle("cuMemcpyAsync", stream));
   TRY_RULE(memory().CheckCopy("cuMemcpyAsync", to, bytes, true));
   TRY_RULE(memory().CheckCopy("cuMemcpyAsync", from, bytes, false));
-  return True().cuMemcpyAsync(to, from, bytes, stream);
+  return AwaitHostCopy(True().cuMemcpyAsync(to, from, bytes, stream), to, from, stream);
 }
 int Do(Of<Symbol::cuMemcpy2DAsync_v2>, const CUDA_MEMCPY2D* copy, CUstream stream) {
   TRY_RULE(work().CheckHandle("cuMemcpy2DAsync", stream));
@@ -217,7 +228,7 @@ int Do(Of<Symbol::cuMemcpy2DAsync_v2>, const CUDA_MEMCPY2D* copy, CUstream strea
   };
   TRY_RULE(memory().CheckCopy("cuMemcpy2DAsync", copy->dstDevice, reach(copy->dstPitch), true));
   TRY_RULE(memory().CheckCopy("cuMemcpy2DAsync", copy->srcDevice, reach(copy->srcPitch), false));
-  return True().cuMemcpy2DAsync_v2(copy, stream);
+  return AwaitHostCopy(True().cuMemcpy2DAsync_v2(copy, stream), copy->dstDevice, copy->srcDevice, stream);
 }
 // "dstPitch - Pitch of destination device pointer(Unused if Height is 1)".
 int CheckFill2D(const char* call, CUdeviceptr to, size_t pitch, size_t element, size_t width, size_t height) {
