@@ -119,6 +119,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const HostTarge
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (found == nullptr) return Fail("no code generator for x86-64 in this LLVM: " + error);
   llvm::TargetOptions options;
+  options.LoopAlignment = 64;  // short loops in one line: by multiples of 16, a tenth slower where they begin badly
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.EnableFastISel = optimize == 0;
   std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(kTriple, target.cpu, target.features, options,

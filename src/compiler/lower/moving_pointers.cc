@@ -47,8 +47,25 @@ bool IsAddress(const llvm::Value& value, unsigned depth = 0) {
   });
 }
 
+// Of one block: by the steps that they make.
+using Distances = llvm::SmallDenseMap<std::pair<const llvm::Value*, const llvm::BasicBlock*>, llvm::PHINode*, 4>;
+
+// What `phi` has moved since the loop's start, by `next`, in place of the value from `back`. Pointers that move alike
+// share one, and are counted by one counter.
+llvm::PHINode* DistanceOf(llvm::PHINode& phi, llvm::BinaryOperator& next, unsigned back, Distances& distances) {
+  llvm::PHINode*& distance = distances[{next.getOperand(1), phi.getIncomingBlock(back)}];
+  if (distance != nullptr) return distance;
+  llvm::IRBuilder<> ir(&phi);
+  distance = ir.CreatePHI(phi.getType(), 2);
+  ir.SetInsertPoint(&next);
+  llvm::Value* farther = ir.CreateAdd(distance, next.getOperand(1));
+  distance->addIncoming(ir.getInt64(0), phi.getIncomingBlock(1 - back));
+  distance->addIncoming(farther, phi.getIncomingBlock(back));
+  return distance;
+}
+
 // True if it was one.
-bool Split(llvm::PHINode& phi) {
+bool Split(llvm::PHINode& phi, Distances& distances) {
   if (!phi.getType()->isIntegerTy(64) || phi.getNumIncomingValues() != 2) return false;
   for (unsigned back = 0; back < 2; ++back) {
     auto* next = llvm::dyn_cast<llvm::BinaryOperator>(phi.getIncomingValue(back));
@@ -56,13 +73,8 @@ bool Split(llvm::PHINode& phi) {
     if (next == nullptr || !IsSum(*next) || next->getOperand(0) != &phi ||
         !llvm::isa<llvm::ConstantInt>(next->getOperand(1)) || Indices(start) != 1 || !IsAddress(phi))
       continue;
-    llvm::IRBuilder<> ir(&phi);
-    llvm::PHINode* distance = ir.CreatePHI(phi.getType(), 2);
-    ir.SetInsertPoint(next);
-    llvm::Value* farther = ir.CreateAdd(distance, next->getOperand(1));
-    distance->addIncoming(ir.getInt64(0), phi.getIncomingBlock(1 - back));
-    distance->addIncoming(farther, phi.getIncomingBlock(back));
-    ir.SetInsertPoint(phi.getParent(), phi.getParent()->getFirstInsertionPt());
+    llvm::PHINode* distance = DistanceOf(phi, *next, back, distances);
+    llvm::IRBuilder<> ir(phi.getParent(), phi.getParent()->getFirstInsertionPt());
     phi.replaceAllUsesWith(ir.CreateAdd(start, distance));
     phi.eraseFromParent();
     return true;
@@ -75,7 +87,8 @@ bool Split(llvm::PHINode& phi) {
 llvm::PreservedAnalyses MovingPointersPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   bool changed = false;
   for (llvm::BasicBlock& block : function) {
-    for (llvm::PHINode& phi : llvm::make_early_inc_range(block.phis())) changed |= Split(phi);
+    Distances distances;
+    for (llvm::PHINode& phi : llvm::make_early_inc_range(block.phis())) changed |= Split(phi, distances);
   }
   if (!changed) return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses preserved;

@@ -360,6 +360,28 @@ class LaneCall {
     return region.base != nullptr ? builder_.CreateAdd(address, region.base) : address;
   }
 
+  // Of a sum of which one part is known before the loop: as a pointer from there, since LLVM's addressing of loops
+  // leaves integers as they are. Then pointers that move alike are counted by one counter. Else null.
+  Value* ByDistance(const Instruction& access, const Value& pointer, const Region& region) {
+    const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(&pointer);
+    const auto* sum = cast == nullptr ? nullptr : llvm::dyn_cast<llvm::BinaryOperator>(cast->getOperand(0));
+    if (sum == nullptr || sum->getOpcode() != Instruction::Add || !sum->getType()->isIntegerTy(64) ||
+        !llvm::is_contained(llvm::successors(access.getParent()), access.getParent()))
+      return nullptr;
+    for (unsigned i = 0; i < 2; ++i) {
+      const auto* start = llvm::dyn_cast<Instruction>(sum->getOperand(i));
+      const auto* distance = llvm::dyn_cast<llvm::PHINode>(sum->getOperand(1 - i));
+      if (distance == nullptr || distance->getParent() != access.getParent() ||
+          (start != nullptr && start->getParent() == access.getParent()) ||
+          llvm::isa<llvm::Constant>(sum->getOperand(i)))
+        continue;
+      Value* from = Made(sum->getOperand(i));
+      if (region.base != nullptr) from = builder_.CreateAdd(from, region.base);
+      return builder_.CreatePtrAdd(builder_.CreateIntToPtr(from, builder_.getPtrTy()), Made(sum->getOperand(1 - i)));
+    }
+    return nullptr;
+  }
+
   void CopyAccess(const Instruction& instruction) {
     const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
     const Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
@@ -372,7 +394,8 @@ class LaneCall {
       Value* holds = Holds(check, instruction, region, address, bytes);
       if (holds != builder_.getTrue()) check.RequireOfLane(holds, lane_, address, bytes);
     }
-    Value* at = builder_.CreateIntToPtr(address, builder_.getPtrTy());
+    Value* at = ByDistance(instruction, *pointer, region);
+    if (at == nullptr) at = builder_.CreateIntToPtr(address, builder_.getPtrTy());
     if (store != nullptr) {
       builder_.CreateAlignedStore(Made(const_cast<Value*>(store->getValueOperand())), at, llvm::Align(1));
       return;

@@ -270,6 +270,33 @@ TEST_F(LaneCalls, ARoundThatLeavesTheWindowFaultsByItself) {
   }
 }
 
+// The last word of the window may be a row's last, and no word behind it; nor may rows begin far away, where an index
+// times its size is more than 32 bits.
+TEST_F(LaneCalls, ARowEndsWithTheWindow) {
+  const TestTarget target{.block = {kRows, 1, 1}, .lane_after_lane = true};
+  constexpr uint32_t kRow = 5, kEnd = kAll - kStarts;
+  const auto run = [&](uint32_t start, uint32_t end) {
+    for (uint32_t t = 0; t <= kRows; ++t) word(t) = t <= kRow ? start : end;
+    for (uint32_t i = 0; i < kEnd; ++i) word(kStarts + i) = 3;
+    return Run(CountedRows(1), target);
+  };
+  EXPECT_FALSE(run(kEnd - kRows - 4, kEnd - kRows));
+  EXPECT_EQ(Result(kRow), 12u);
+  EXPECT_FALSE(run(kEnd - 2, kEnd));
+  EXPECT_EQ(Result(kRow), 6u);
+  struct Row {
+    uint32_t start, end, outside;
+  };
+  for (const Row& row : {Row{kEnd - 2, kEnd + 1, kEnd}, Row{kEnd, kEnd + 1, kEnd},
+                         Row{0xfffffff0, 0xffffffff, 0xfffffff0}, Row{0x40000000, 0x40000001, 0x40000000}}) {
+    SCOPED_TRACE(row.start);
+    const auto fault = run(row.start, row.end);
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->thread, kRow);
+    EXPECT_EQ(fault->address, address(kStarts) + 4 * uint64_t{row.outside});
+  }
+}
+
 // Row t as above: p0[100 + t] is the sum of p2[c] and p2[c + 1] for the words c of p1, two of which a round reads.
 TEST_F(LaneCalls, WhatIsKnownLateInARoundIsCheckedThere) {
   std::string ir = kRange + R"(  %ya = add i64 %sa, 400

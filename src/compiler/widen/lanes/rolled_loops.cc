@@ -9,13 +9,13 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
-#include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
 
 #include <map>
 #include <optional>
 #include <set>
 
+#include "compiler/widen/lanes/index_sum.h"
 #include "compiler/widen/lanes/lane_rounds.h"
 #include "compiler/widen/lanes/two_loops.h"
 
@@ -32,18 +32,6 @@ using llvm::Value;
 constexpr unsigned kMostRoundsLog2 = 5;  // of the single loop, in one of the unrolled
 constexpr size_t kMostQuestions = 6;  // whether the loops fit each other
 constexpr size_t kMostCompared = 1 << 14;  // pairs of values
-
-// Counters that nobody asks any more.
-void DropDead(BasicBlock& loop) {
-  for (Instruction& instruction : llvm::make_early_inc_range(llvm::reverse(loop))) {
-    if (llvm::isInstructionTriviallyDead(&instruction)) instruction.eraseFromParent();
-  }
-  llvm::SmallVector<llvm::WeakTrackingVH, 8> phis;
-  for (PHINode& phi : loop.phis()) phis.emplace_back(&phi);
-  for (const llvm::WeakTrackingVH& phi : phis) {
-    if (auto* still = llvm::dyn_cast_or_null<PHINode>(phi)) llvm::RecursivelyDeleteDeadPHINode(still);
-  }
-}
 
 class Roller {
  public:
@@ -143,8 +131,10 @@ class Roller {
     if (!CanExpand(loop.distance)) return false;
     llvm::Type* type = loop.distance->getType();
     fits_.push_back(Selection(builder.CreateOr(skips, Selection(builder.CreateIsNotNull(Expanded(loop.distance))))));
-    return loop.step == 1 || Ask(evolution_.getURemExpr(loop.distance, evolution_.getConstant(type, loop.step)),
-                                 evolution_.getZero(type));
+    if (loop.step == 1) return true;
+    Value* rest = Selection(builder.CreateAnd(Expanded(loop.distance), llvm::ConstantInt::get(type, loop.step - 1)));
+    fits_.push_back(Selection(builder.CreateIsNull(rest)));
+    return true;
   }
 
   bool FindRounds() {
@@ -308,6 +298,13 @@ class Roller {
     return true;
   }
 
+  // i1: `apart` is 0.
+  Value* IsNothing(llvm::IRBuilder<>& builder, const SCEV* apart) {
+    const auto sum = IndexSumOf(*apart);
+    return sum ? Adds(builder, Expanded(sum->sum), Expanded(sum->one), Expanded(sum->other))
+               : builder.CreateIsNull(Expanded(apart));
+  }
+
   bool ComputeAlike(Value* many, Value* one, unsigned round) {
     auto* of_many = llvm::dyn_cast<Instruction>(many);
     auto* of_one = llvm::dyn_cast<Instruction>(one);
@@ -357,7 +354,7 @@ class Roller {
     llvm::IRBuilder<> builder(at_entry_);
     // What is computed for a loop that is left out may be poison.
     Value* fits = builder.getTrue();
-    for (const SCEV* apart : questions_) fits_.push_back(builder.CreateIsNull(Expanded(apart)));
+    for (const SCEV* apart : questions_) fits_.push_back(IsNothing(builder, apart));
     for (Value* fit : fits_) fits = builder.CreateAnd(fits, builder.CreateFreeze(fit));
     Value* few = single_is_first() ? first_made_ : second_made_;
     Value* many = single_is_first() ? second_made_ : first_made_;

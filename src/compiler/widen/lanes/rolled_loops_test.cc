@@ -273,6 +273,26 @@ TEST_F(RolledLoops, AnIndexThatWrapsDoesSoWhereItDid) {
   }
 }
 
+// By 32 bits: the rest goes on by its address, and the unrolled loop begins with its index anew, far below.
+TEST_F(RolledLoops, RowsThatPassTheLastIndexStayTwoLoops) {
+  constexpr uint32_t kRow = 3, kBefore = 2;
+  for (uint32_t t = 0; t < kRows; ++t) words_[2 * t] = words_[2 * t + 1] = 0;
+  words_[2 * kRow] = 0u - kBefore;
+  words_[2 * kRow + 1] = 5;  // seven words: three by the rest, two of them in front of index 0
+  auto kernel = BuildWarps(KernelOf({.rest_first = true}), {.block = {kRows, 1, 1}, .lane_after_lane = true});
+  ASSERT_TRUE(kernel) << kernel.error().text;
+  GridLaunch launch{.block = {kRows, 1, 1}};
+  launch.window_base = address(0);
+  launch.window_bytes = 4 * words_.size();
+  const uint64_t first = address(kTable) + 4 * kBefore - 4 * (uint64_t{1} << 32);  // of index 0
+  launch.Param(address(0)).Param(first).Param(address(kResults)).Param(0u);
+  const auto fault = RunGrid(kernel->descriptor(), launch).fault;
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->thread, kRow);
+  EXPECT_EQ(fault->address, first + 4);
+  EXPECT_EQ(fault->ptx_line, 80u);
+}
+
 TEST_F(RolledLoops, LoopsThatDifferStayTwo) {
   EXPECT_FALSE(IsRolled({.last_word = 2}));
   EXPECT_FALSE(IsRolled({.last_operation = "sub"}));

@@ -1,6 +1,7 @@
 #include "compiler/widen/lanes/two_loops.h"
 
 #include <llvm/IR/CFG.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 #include <initializer_list>
 
@@ -80,6 +81,17 @@ llvm::Value* Behind(const llvm::PHINode& phi, const BasicBlock* after) {
 size_t LoadsOf(const Loop& loop) {
   return static_cast<size_t>(
       llvm::count_if(*loop.getHeader(), [](const Instruction& i) { return llvm::isa<llvm::LoadInst>(i); }));
+}
+
+void DropDead(BasicBlock& loop) {
+  for (Instruction& instruction : llvm::make_early_inc_range(llvm::reverse(loop))) {
+    if (llvm::isInstructionTriviallyDead(&instruction)) instruction.eraseFromParent();
+  }
+  llvm::SmallVector<llvm::WeakTrackingVH, 8> phis;
+  for (llvm::PHINode& phi : loop.phis()) phis.emplace_back(&phi);
+  for (const llvm::WeakTrackingVH& phi : phis) {
+    if (auto* still = llvm::dyn_cast_or_null<llvm::PHINode>(phi)) llvm::RecursivelyDeleteDeadPHINode(still);
+  }
 }
 
 }  // namespace tutti::compiler

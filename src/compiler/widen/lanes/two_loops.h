@@ -26,4 +26,7 @@ llvm::Value* Behind(const llvm::PHINode& phi, const llvm::BasicBlock* after);
 
 size_t LoadsOf(const llvm::Loop& loop);
 
+// Of a loop of one block: counters that nobody asks any more.
+void DropDead(llvm::BasicBlock& loop);
+
 }  // namespace tutti::compiler
