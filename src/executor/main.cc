@@ -16,6 +16,7 @@
 #include "executor/confinement.h"
 #include "executor/context.h"
 #include "executor/device.h"
+#include "executor/device_files.h"
 #include "executor/place.h"
 #include "executor/protocol/request.h"
 #include "executor/text_capture.h"
@@ -54,6 +55,7 @@ Status TakeClients(const Place::Executor& executor) {
 Status Run(const std::string& vendor_path, TextCapture* texts) {
   Hello hello;
   auto vendor = Vendor::Open(vendor_path);
+  if (vendor && !vendor->ours) MakeDeviceFiles();
   const Status entered = EnterDomain(vendor && vendor->ours);
   auto device = vendor ? OpenDevice(*vendor) : std::unexpected(vendor.error());
   const Status filtered = FilterSystemCalls();

@@ -266,6 +266,7 @@ TEST_F(GpuRun, AFileThatIsNoDriverIsALine) {
 TEST_F(GpuRun, ADriverThatDoesNotStartIsALine) {
   EXPECT_EQ(Run(lying_driver, {}, {{"TUTTI_GPU_LIE", "cuInit=fail:999"}}), 3);
   EXPECT_NE(Output().find("does not start: cuInit: CUDA_ERROR_UNKNOWN (999)"), std::string::npos) << Output();
+  EXPECT_EQ(FilesIn(out_), (std::vector<std::string>{"environment.txt", "log.tar", "results.jsonl", "results.md"}));
 }
 
 TEST_F(GpuRun, ADriverThatHangsAtOnceIsALine) {

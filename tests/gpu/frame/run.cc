@@ -268,8 +268,6 @@ Verdict RunAll(RunPlan plan) {
   if (looked == 0) {
     run.DoSections();
     if (interrupted) verdict = Verdict::kInterrupted;
-    if (!WriteReport(plan))
-      verdict = Refuse(Verdict::kNoOutput, "the page cannot be written: " + plan.out + ": " + strerror(errno));
   } else if (interrupted) {
     verdict = Verdict::kInterrupted;
   } else {
@@ -278,6 +276,9 @@ Verdict RunAll(RunPlan plan) {
         Refuse(looked.value_or(0) >= kLookStatus ? static_cast<Verdict>(*looked - kLookStatus) : Verdict::kNoDevice,
                looked.has_value() ? reason : "the driver " + plan.settings.vendor + " does not start: " + reason);
   }
+  // Of a driver that does not start, too: its log may say why.
+  if (!WriteReport(plan))
+    verdict = Refuse(Verdict::kNoOutput, "the page cannot be written: " + plan.out + ": " + strerror(errno));
   RemoveTree(plan.settings.scratch);
   return verdict;
 }
