@@ -111,6 +111,70 @@ TEST(Slots, OfABlockThatManyWaysLeadToStayInMemory) {
   EXPECT_EQ(words, expected);
 }
 
+// In each of a lane's rounds its number says which of 80 ways it takes, or none of them. Every second round begins in
+// the middle, where lanes of the round before must not be found.
+std::string ManyWaysInALoop(uint32_t ways) {
+  std::string text = R"(
+  %w = zext i32 %tx to i64
+  %b = shl i64 %w, 2
+  %a0 = add i64 %p0, %b
+  %a = inttoptr i64 %a0 to ptr addrspace(1)
+  %rounds = and i32 %tx, 7
+  br label %round
+round:
+  %i = phi i32 [ 0, %0 ], [ %i1, %back ]
+  %sum = phi i32 [ 0, %0 ], [ %sum1, %back ]
+  %v = load volatile i32, ptr addrspace(1) %a
+  %number = add i32 %v, %i
+  %second = trunc i32 %i to i1
+  br i1 %second, label %way40, label %way0
+)";
+  std::string phi = "join:\n  %met = phi i32 ";
+  for (uint32_t i = 0; i < ways; ++i) {
+    const std::string n = std::to_string(i), next = i + 1 < ways ? "way" + std::to_string(i + 1) : "none";
+    text += "way" + n + ":\n  %v" + n + " = load volatile i32, ptr addrspace(1) %a\n  %c" + n +
+            " = icmp eq i32 %number, " + n + "\n  br i1 %c" + n + ", label %join, label %" + next + "\n";
+    phi += (i != 0 ? ", [ " : "[ ") + std::to_string(1000 + i) + ", %way" + n + " ]";
+  }
+  return KernelText(text + "none:\n  br label %back\n" + phi + R"(
+  %w2 = load volatile i32, ptr addrspace(1) %a
+  br label %back
+back:
+  %x = phi i32 [ %met, %join ], [ 5, %none ]
+  %sum1 = add i32 %sum, %x
+  %i1 = add i32 %i, 1
+  %more = icmp ule i32 %i1, %rounds
+  br i1 %more, label %round, label %done
+done:
+  store i32 %sum1, ptr addrspace(1) %a
+  ret void
+)");
+}
+
+TEST(Slots, ManyWaysInALoopBringNobodyOfAnEarlierRound) {
+  constexpr uint32_t kWays = 80;
+  const std::string ir = ManyWaysInALoop(kWays);
+  for (const char* cpu : {"x86-64-v3", ""}) {
+    for (const uint32_t optimize : {0u, 2u}) {
+      TestTarget target{.block = {32, 1, 1}, .optimize = optimize};
+      if (*cpu != '\0') target.target = HostTarget::Named(cpu);
+      std::vector<uint32_t> words(32), expected(32);
+      for (uint32_t lane = 0; lane < 32; ++lane) {
+        words[lane] = lane * 3;
+        for (uint32_t i = 0; i <= lane % 8; ++i) {
+          const uint32_t number = words[lane] + i;
+          expected[lane] += number < kWays && (i % 2 == 0 || number >= 40) ? 1000 + number : 5;
+        }
+      }
+      auto kernel = BuildWarps(ir, target);
+      ASSERT_TRUE(kernel) << kernel.error().text;
+      RunGrid(kernel->descriptor(),
+              GridLaunch{.block = {32, 1, 1}}.Param(words.data()).Param(uint64_t{0}).Param(uint64_t{0}).Param(0u));
+      EXPECT_EQ(words, expected) << cpu << " at " << optimize;
+    }
+  }
+}
+
 // Lanes end in a function where their word says so; the others go on behind the call.
 TEST(Slots, LanesThatHaveEndedAreTakenFromAWordOfBits) {
   const std::string ir = KernelText(R"(
