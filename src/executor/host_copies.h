@@ -1,8 +1,7 @@
 // Copies from the host part of a window to the host part. A driver makes such a copy at once, whatever the stream: its
-// call waits for all that comes before it ("for transfers from any host memory to any host memory, the function is
-// fully synchronous with respect to the host", the driver API's "API synchronization behavior"), and with it would wait
-// the records of all other streams, one of which may be what a kernel there waits for. So a function of the host makes
-// it, which the stream calls.
+// call returns when the copy is made, and so waits for all that comes before it (the driver API's chapter on how its
+// calls synchronize, of asynchronous copies). The records of all other streams would wait with it, one of which may be
+// what a kernel there waits for. So a function of the host makes it, which the stream calls.
 #pragma once
 
 #include <atomic>

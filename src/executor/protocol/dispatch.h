@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "base/checked.h"
 #include "wire/limits.h"
 #include "wire/ring_layout.h"
 
@@ -60,11 +62,14 @@ static_assert(sizeof(LaunchDispatch) == 56);
 using CopyDispatch = wire::CopyBody;
 using FillDispatch = wire::FillBody;
 
-// From the first byte of rows to their last.
+// From the first byte of rows to their last; more than there is of anything if that is no number of 64 bits.
 constexpr uint64_t ReachOf(uint64_t row_bytes, uint64_t rows, uint64_t pitch, uint64_t planes, uint64_t plane) {
   if (row_bytes == 0 || rows == 0 || planes == 0) return 0;
-  return (rows - 1) * pitch + (planes - 1) * plane + row_bytes;
+  const auto to_last_row = CheckedMul(rows - 1, pitch), to_last_plane = CheckedMul(planes - 1, plane);
+  const auto to_last = to_last_row && to_last_plane ? CheckedAdd(*to_last_row, *to_last_plane) : std::nullopt;
+  return (to_last ? CheckedAdd(*to_last, row_bytes) : std::nullopt).value_or(UINT64_MAX);
 }
+static_assert(ReachOf(4, 3, 16, 2, 100) == 136 && ReachOf(4, uint64_t{1} << 33, uint64_t{1} << 32, 1, 0) == UINT64_MAX);
 
 struct WaitDispatch {
   uint32_t other_stream = 0;

@@ -197,7 +197,7 @@ int Do(Of<Symbol::cuEventElapsedTime>, float* ms, CUevent begin, CUevent end) {
   return True().cuEventElapsedTime(ms, begin, end);
 }
 
-// "For transfers from any host memory to any host memory, the function is fully synchronous with respect to the host"
+// Between any two places of host memory a copy is made before its call returns
 // (https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html, Asynchronous).
 int AwaitHostCopy(int copied, CUdeviceptr to, CUdeviceptr from, CUstream stream) {
   const bool waits = copied == CUDA_SUCCESS && memory().IsHost(to) && memory().IsHost(from);
