@@ -51,10 +51,12 @@ class CpuBackend final : public Backend {
         page_maker_(settings.nice, os::NodesOfThisThread().size() < 2),
         ticker_([this](uint64_t now_ns) { return Tick(now_ns); }) {
     guest::InstallGuestFaultHandlers();
-    // One spinning SM saves a launch the wake-up; more would take cores from the clients.
-    constexpr uint32_t kCoresPerSpinner = 4;
-    idle_.most_spinners = std::max(1u, std::thread::hardware_concurrency() / kCoresPerSpinner);
-    if (std::thread::hardware_concurrency() < 2) idle_.most_spinners = 0;
+    // A spinning SM saves a launch the wake-up. Few poll the rings, for each delays the clients' stores to them; the
+    // others wait to be called, and leave a core that others want.
+    constexpr uint32_t kCoresPerLooker = 4;
+    const uint32_t cores = std::thread::hardware_concurrency();
+    idle_.most_lookers = cores < 2 ? 0 : std::max(1u, cores / kCoresPerLooker);
+    idle_.most_drowsers = cores - std::min(cores, std::max(idle_.most_lookers, 1u));
     for (const uint32_t ordinal : Served(settings)) {
       infos_.push_back(DescribeDevice(settings, ordinal));
       devices_.push_back(std::make_unique<CpuDevice>(settings, infos_.back(), &ticker_, &pool_));
@@ -154,7 +156,7 @@ class CpuBackend final : public Backend {
   BlockPool pool_;
   std::vector<std::unique_ptr<CpuDevice>> devices_;
   std::atomic<bool> started_{false};  // devices_ is complete
-  Ticker ticker_;                     // last: its thread looks at the devices
+  Ticker ticker_;  // last: its thread looks at the devices
 };
 
 }  // namespace

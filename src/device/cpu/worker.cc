@@ -28,6 +28,7 @@ constexpr uint64_t kLeastSpinNs = 5'000;
 constexpr uint64_t kMostSpinNs = 200'000;
 constexpr uint64_t kSliceNs = 10'000'000;  // a thread that wakes up, above all a client's, goes first
 constexpr uint64_t kPureSpinNs = 20'000;  // then it yields in between
+constexpr uint64_t kStolenNs = 50'000;  // between two looks at the clock: the core is wanted
 
 void RunPiece(const void* transfer, uint64_t piece) { static_cast<const Transfer*>(transfer)->RunPiece(piece); }
 
@@ -71,6 +72,8 @@ void Worker::Loop() {
     uint32_t seen = 0;
     uint64_t retry_at_ns = kNever;
     if (scheduler_->Take(sm, &chunk, &seen, &retry_at_ns)) {
+      if (idle_since_ns_ != 0)
+        LearnIdleTime(chunk.begin_ns - std::min(std::exchange(idle_since_ns_, 0), chunk.begin_ns));
       RunChunk(chunk);
       PollRings();
     } else {
@@ -267,7 +270,9 @@ void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
     run_->Release();
     holds_much_ = false;
   }
-  if (stopping_ || Spin(seen, retry_at_ns)) return;  // looked at after `seen`: else the last wake-up could be missed
+  if (stopping_) return;  // looked at after `seen`: else the last wake-up could be missed
+  if (idle_since_ns_ == 0) idle_since_ns_ = NowNs();
+  if (Spin(seen, retry_at_ns) || Drowse(seen, retry_at_ns)) return;
   // The first device alone serves the doorbells: one ring should wake one worker, not one of every device.
   const bool has_rings = idle_->has_work.load(std::memory_order_acquire), serves = device_ == 0 && has_rings;
   if (serves && idle_->work.arm && idle_->work.arm()) return;
@@ -292,17 +297,24 @@ void Worker::ServeDoorbells() {
   }
 }
 
-// True if there may be something to do. Spins as long as work has lately come soon, and only if few others spin.
+// What spinning would have found, had it gone on: so that it begins again where work has become quick to come.
+void Worker::LearnIdleTime(uint64_t idle_ns) {
+  spin_ns_ = std::max(spin_ns_ / 2, kLeastSpinNs);
+  if (idle_ns <= kMostSpinNs) spin_ns_ = std::min(std::max(spin_ns_, 2 * idle_ns), kMostSpinNs);
+}
+
+// Spins as long as work has lately come soon, and polls the rings meanwhile, if few others do.
 bool Worker::Spin(uint32_t seen, uint64_t retry_at_ns) {
-  if (idle_->spinners.fetch_add(1) >= idle_->most_spinners) {
-    idle_->spinners.fetch_sub(1);
+  const uint64_t begin_ns = NowNs();
+  if (idle_->lookers.fetch_add(1) >= idle_->most_lookers && !idle_->IsUnwatched(begin_ns)) {
+    idle_->lookers.fetch_sub(1);
     return false;
   }
   IdleGate& gate = scheduler_->gate();
   gate.spinners.fetch_add(1);
-  const uint64_t begin_ns = NowNs();
   bool found = false;
-  for (uint64_t now_ns = begin_ns; !found && now_ns - begin_ns < spin_ns_; now_ns = NowNs()) {
+  for (uint64_t now_ns = begin_ns; !found && now_ns - idle_since_ns_ < spin_ns_; now_ns = NowNs()) {
+    idle_->polled_ns.store(now_ns, std::memory_order_relaxed);
     for (int i = 0; i < 8 && !found; ++i) {
       found = gate.epoch() != seen || PollRings();
       CpuRelax();
@@ -310,10 +322,34 @@ bool Worker::Spin(uint32_t seen, uint64_t retry_at_ns) {
     found = found || now_ns >= retry_at_ns;
     if (now_ns - begin_ns > kPureSpinNs) sched_yield();
   }
-  spin_ns_ = found ? std::min(2 * spin_ns_, kMostSpinNs) : std::max(spin_ns_ / 2, kLeastSpinNs);
   gate.spinners.fetch_sub(1);
-  idle_->spinners.fetch_sub(1);
+  idle_->lookers.fetch_sub(1);
   return found;
+}
+
+// Beside one that polls. In short kernels of all SMs the others would spend more time waking up than working.
+bool Worker::Drowse(uint32_t seen, uint64_t retry_at_ns) {
+  if (idle_->drowsers.fetch_add(1) >= idle_->most_drowsers) {
+    idle_->drowsers.fetch_sub(1);
+    return false;
+  }
+  const bool has_rings = idle_->has_work.load(std::memory_order_acquire);
+  if (has_rings && idle_->work.leave) idle_->work.leave();  // it has polled, and does not any more
+  const uint64_t begin_ns = NowNs();
+  uint64_t last_ns = begin_ns;
+  bool looks = false;  // in the place of one that has got work, and whose chunk is no short one, or that has no core
+  const auto is_over = [&, rounds = 0]() mutable {
+    CpuRelax();
+    if (++rounds % 8 != 0) return false;
+    const uint64_t now_ns = NowNs();
+    if (now_ns - begin_ns > kPureSpinNs) sched_yield();
+    if (now_ns - idle_since_ns_ >= spin_ns_ || now_ns - std::exchange(last_ns, now_ns) > kStolenNs) return true;
+    looks = now_ns >= retry_at_ns || (has_rings && idle_->IsUnwatched(now_ns));
+    return looks;
+  };
+  const bool woken = scheduler_->gate().Drowse(seen, !scheduler_->restricted(), is_over);
+  idle_->drowsers.fetch_sub(1);
+  return woken || looks;
 }
 
 }  // namespace tutti::device::cpu

@@ -46,7 +46,10 @@ class Worker {
   bool PollRings();
   void LookAway();
   void Idle(uint32_t seen, uint64_t retry_at_ns);
+  void LearnIdleTime(uint64_t idle_ns);
+  // True if there may be something to do.
   bool Spin(uint32_t seen, uint64_t retry_at_ns);
+  bool Drowse(uint32_t seen, uint64_t retry_at_ns);
   void ServeDoorbells();
 
   const uint32_t device_;
@@ -63,7 +66,8 @@ class Worker {
   uint32_t generation_ = 0;  // of the pool, when it last freed what run_ holds
   bool holds_much_ = false;    // run_ does, and the pool has been told
   StolenTime stolen_;
-  uint64_t spin_ns_ = 20'000;  // adapted to how soon work comes
+  uint64_t idle_since_ns_ = 0;  // 0: it is not
+  uint64_t spin_ns_ = 20'000;   // adapted to how soon work comes
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

@@ -11,6 +11,10 @@
 // Every sleeper has one token: in `sleepers` while nobody wakes it, in `owed` while a wake-up is under way. Whoever
 // gets up consumes one, no matter which; so no wake-up is left over.
 //
+// A sleeper whose work mostly comes within microseconds *drowses* first: it spins on a word of its own kind, since a
+// system call for who wakes it, and the way out of an idle core for itself, take as long as a short kernel. Wakers
+// prefer one that drowses; it has a token as any sleeper, so work that one SM can do rouses nobody else.
+//
 // No wake-up is lost between a worker that finds nothing and a submitter that finds no sleeper: the worker counts
 // itself as a sleeper, then compares the epoch; the submitter advances the epoch, then looks for sleepers (an event
 // count; both seq_cst). idle_gate_interleavings_test.cc runs this very code, on simulated files, in every order of
@@ -81,6 +85,11 @@ class BasicIdleGate {
   // caller may take any work.
   Woken Sleep(uint32_t seen, uint64_t until_ns, bool takes_all);
 
+  // A short sleep ahead of Sleep, which no doorbell ends, until `over()` holds: it spins, and asks that again and
+  // again. True if it was woken, or if the epoch differs from `seen`: then look again.
+  template <typename Over>
+  bool Drowse(uint32_t seen, bool takes_all, Over over);
+
   // Sleep in two steps, for one driver of several workers that waits for all of them (testing/many_sms.h): false if the
   // worker is to look again at once; else it sleeps until it gets up, by a post or by itself.
   bool LieDown(uint32_t seen, bool takes_all);
@@ -98,10 +107,18 @@ class BasicIdleGate {
   bool BecomeSleeper(uint32_t seen, bool takes_all);
   bool ClaimSleeper(uint64_t turn_into);
   bool TakePost();
+  void PostOne();
+  bool TakeCall();
+  bool StopDrowsing();
+
+  // Workers in Drowse are as many as both halves together.
+  static constexpr uint64_t kDrowser = 1;
+  static constexpr uint64_t kCall = uint64_t{1} << 32;
 
   Files files_;
   Atomic<uint32_t> epoch_{0};
   Atomic<uint64_t> tokens_{0};  // sleepers, and above them what is owed
+  Atomic<uint64_t> drowsers_{0};  // those that nobody has called, and above them calls: wake-ups that one of them takes
 };
 
 // A worker that gets up claims its own token, a waker claims one for a sleeper.
@@ -116,12 +133,62 @@ bool BasicIdleGate<Files>::ClaimSleeper(uint64_t turn_into) {
 
 template <typename Files>
 void BasicIdleGate<Files>::WakeOne() {
-  if (ClaimSleeper(kOwed)) files_.Post(1);
+  if (ClaimSleeper(kOwed)) PostOne();
 }
 
 template <typename Files>
 void BasicIdleGate<Files>::WakeAll() {
-  while (ClaimSleeper(kOwed)) files_.Post(1);
+  while (ClaimSleeper(kOwed)) PostOne();
+}
+
+template <typename Files>
+void BasicIdleGate<Files>::PostOne() {
+  uint64_t drowsers = drowsers_.load(std::memory_order_seq_cst);
+  while (static_cast<uint32_t>(drowsers) != 0) {
+    if (drowsers_.compare_exchange_weak(drowsers, drowsers - kDrowser + kCall, std::memory_order_seq_cst)) return;
+  }
+  files_.Post(1);
+}
+
+// Any of those that drowse, whoever was meant.
+template <typename Files>
+bool BasicIdleGate<Files>::TakeCall() {
+  uint64_t drowsers = drowsers_.load(std::memory_order_seq_cst);
+  while (drowsers >= kCall) {
+    if (drowsers_.compare_exchange_weak(drowsers, drowsers - kCall, std::memory_order_seq_cst)) {
+      tokens_.fetch_sub(kOwed, std::memory_order_seq_cst);
+      return true;
+    }
+  }
+  return false;
+}
+
+// False if all that drowse have been called: then there is a call for this one.
+template <typename Files>
+bool BasicIdleGate<Files>::StopDrowsing() {
+  uint64_t drowsers = drowsers_.load(std::memory_order_seq_cst);
+  while (static_cast<uint32_t>(drowsers) != 0) {
+    if (drowsers_.compare_exchange_weak(drowsers, drowsers - kDrowser, std::memory_order_seq_cst)) return true;
+  }
+  return false;
+}
+
+// The epoch is compared when wakers can see it drowse, and not again: a submission moves it, but mostly whoever has
+// submitted takes all there is. What is left is told of by a call.
+template <typename Files>
+template <typename Over>
+bool BasicIdleGate<Files>::Drowse(uint32_t seen, bool takes_all, Over over) {
+  if (!BecomeSleeper(seen, takes_all)) return true;
+  drowsers_.fetch_add(kDrowser, std::memory_order_seq_cst);
+  const bool moved = epoch() != seen;
+  while (!moved && !over()) {
+    if (TakeCall()) return true;
+  }
+  while (!StopDrowsing()) {
+    if (TakeCall()) return true;  // another one may have taken the call for this one, whose own is about to come
+  }
+  GetUp(false);
+  return moved;
 }
 
 template <typename Files>

@@ -1,5 +1,6 @@
-// Workers that look for work, spin, and sleep at the gate, and submitters, as in worker.cc and scheduler.cc, in every
-// order of steps: submitted work is taken, whoever slept, spun or woke by itself meanwhile. The gate is the real one.
+// Workers that look for work, spin, drowse, and sleep at the gate, and submitters, as in worker.cc and scheduler.cc, in
+// every order of steps: submitted work is taken, whoever slept, spun or woke by itself meanwhile. The gate is the real
+// one.
 #include <gtest/gtest.h>
 
 #include "base/testing/every_order.h"
@@ -13,8 +14,9 @@ using namespace interleavings;
 struct Case {
   uint32_t workers = 2;  // a worker that has taken work never returns
   bool restricted = false;  // each task is for one worker
-  bool spins = false;       // each worker, before it sleeps
-  bool ends = false;        // a sleep, by itself, once for each worker
+  bool spins = false;  // each worker, before it sleeps
+  bool drowses = false;  // then
+  bool ends = false;  // a sleep, by itself, once for each worker
   uint32_t cores = 8;  // of fewer than workers: nobody is woken while so many are awake and one of them will look
   bool leaves = false;  // the first worker steps away, for ever
   // What this variant leaves out, to show that it is needed.
@@ -111,6 +113,8 @@ class Device final : public Threads {
         if (found) continue;
         if (plan_.late_epoch) seen = gate_.epoch();
       }
+      if (plan_.drowses && gate_.Drowse(seen, !plan_.restricted, [looks = 0]() mutable { return looks++ != 0; }))
+        continue;
       gate_.Sleep(seen, ends ? 1 : kNever, !plan_.restricted);
       ends = false;
     }
@@ -151,6 +155,11 @@ TEST_F(IdleGateInterleavings, WorkForAnyIsTaken) {
   for (const bool spins : {false, true}) {
     for (const bool ends : {false, true}) AllIsTaken({.spins = spins, .ends = ends});
   }
+}
+
+TEST_F(IdleGateInterleavings, WorkIsTakenThoughWorkersDrowse) {
+  for (const bool ends : {false, true}) AllIsTaken({.drowses = true, .ends = ends});
+  AllIsTaken({.restricted = true, .drowses = true});
 }
 
 TEST_F(IdleGateInterleavings, WorkIsTakenWhereNobodyIsWokenWhileAnotherWillLook) {
