@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "compiler/link/loaded_once.h"
+
 namespace tutti::compiler {
 namespace {
 
@@ -48,6 +50,7 @@ Status LimitEffort(const llvm::Module& module) {
 Status Emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
             llvm::SmallVectorImpl<char>& bytes) {
   TUTTI_TRY(LimitEffort(module));
+  LoadOnce(module);
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) {
