@@ -53,6 +53,8 @@ class ThreadAccess {
     Value* host = builder_.CreateIntToPtr(address, builder_.getPtrTy());
     if (!IsSafe(offset)) Check(address);
     access_.setOperand(pointer_, host);
+    // Others change what a program says nobody does.
+    if (spaces_ != runtime::kParams) access_.setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
   }
 
  private:
