@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "compiler/widen/testing/test_kernel.h"
@@ -65,19 +67,31 @@ class LaneRounds : public ::testing::TestWithParam<RowLoop> {
   // Row t has `rounds(t)` rounds and counts `rest` more; all begin at word `start` of the table.
   template <typename Rounds>
   void Check(const LoadedKernel& kernel, uint32_t start, uint32_t rest, const Rounds& rounds) {
-    const RowLoop& loop = GetParam();
-    const auto step = static_cast<uint32_t>(loop.step < 0 ? -loop.step : loop.step);
-    std::vector<uint32_t> words(kWords);
-    for (uint32_t i = 0; i < kWords; ++i) words[i] = i * i;
+    const auto step = static_cast<uint32_t>(std::abs(GetParam().step));
+    std::vector<uint32_t> words = Words();
     words[0] = start;
     for (uint32_t t = 0; t < kRows; ++t) words[t + 1] = words[t] + rounds(t) * step + rest;
+    CheckWords(kernel, words, 4 * kTable);
+  }
+
+  static std::vector<uint32_t> Words() {
+    std::vector<uint32_t> words(kWords);
+    for (uint32_t i = 0; i < kWords; ++i) words[i] = i * i;
+    return words;
+  }
+
+  // The table begins at `table` bytes from the first word on.
+  void CheckWords(const LoadedKernel& kernel, std::vector<uint32_t> words, uint64_t table) {
+    const RowLoop& loop = GetParam();
+    const auto step = static_cast<uint64_t>(std::abs(loop.step));
+    const bool is_wide = std::string(loop.type) == "i64";
     const auto base = reinterpret_cast<uint64_t>(words.data());
     std::optional<GuestFault> expected;
     std::vector<uint32_t> sums(kRows);
     for (uint32_t t = 0; t < kRows && !expected; ++t) {
-      uint64_t address = base + 4 * (kTable + uint64_t{words[t]});
+      uint64_t address = base + table + 4 * uint64_t{words[t]};
       // What is no number of rounds leaves the window before the counter comes around.
-      const uint32_t length = words[t + 1] - words[t];
+      const uint64_t length = is_wide ? uint64_t{words[t + 1]} - words[t] : words[t + 1] - words[t];
       for (uint64_t left = length != 0 && length % step == 0 ? length / step : ~uint64_t{0}; left != 0; --left) {
         if (address < base || address > base + 4 * (kWords - 1) || address % 4 != 0) {
           expected = GuestFault{};
@@ -92,7 +106,7 @@ class LaneRounds : public ::testing::TestWithParam<RowLoop> {
     GridLaunch launch{.block = {kRows, 1, 1}};
     launch.window_base = base;
     launch.window_bytes = 4 * kWords;
-    launch.Param(base).Param(base + 4 * kTable).Param(base + 4 * kResults).Param(0u);
+    launch.Param(base).Param(base + table).Param(base + 4 * kResults).Param(0u);
     const auto fault = RunGrid(kernel.descriptor(), launch).fault;
     ASSERT_EQ(fault.has_value(), expected.has_value());
     if (fault) {
@@ -118,6 +132,31 @@ TEST_P(LaneRounds, AreThoseOfTheLoop) {
   }
   // A length of 0 is all that the counter can count.
   Check(*kernel, 0, 0, [](uint32_t t) { return t == 7 ? 0 : 1 + t % 3; });
+}
+
+// Rows that end before they begin, begin behind or before the table, have billions of rounds; tables that begin before
+// the window, or at no multiple.
+TEST_P(LaneRounds, AreThoseOfTheLoopWhateverTheRowsAre) {
+  const auto kernel = BuildWarps(KernelOf(GetParam()), {.block = {kRows, 1, 1}, .lane_after_lane = true});
+  ASSERT_TRUE(kernel) << kernel.error().text;
+  std::mt19937 random(5);
+  const auto below = [&](uint32_t end) { return static_cast<uint32_t>(random() % end); };
+  for (int i = 0; i < 3000; ++i) {
+    SCOPED_TRACE(i);
+    std::vector<uint32_t> words = Words();
+    const uint64_t table = below(8) == 0 ? uint64_t{0} - 4 * below(200) : 4 * kTable + (below(16) == 0 ? 2 : 0);
+    const auto step = static_cast<uint32_t>(std::abs(GetParam().step));
+    const bool is_wild = below(2) == 0;
+    words[0] = below(kWords - kTable);
+    for (uint32_t t = 0; t < kRows; ++t) {
+      const uint32_t next = words[t] + step * (1 + below(4));
+      const uint32_t wild[] = {below(kWords),         ~below(4), 0x80000000 + below(3),
+                               0x40000000 - below(3), words[t],  next + 1};
+      words[t + 1] = is_wild && below(kRows) == 0 ? wild[below(6)] : next;
+    }
+    CheckWords(*kernel, words, table);
+    if (HasFailure()) return;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Loops, LaneRounds,
