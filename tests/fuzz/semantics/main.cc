@@ -6,7 +6,9 @@
 // clusters, faults. For .approx it allows what the ISA does (approximations.def).
 //
 //   fuzz_semantics [--seconds N | --programs N] [--seed N] [--statements N] [--cases DIR]
-//   fuzz_semantics --print --seed N [--statements N]     the PTX of one program
+//   fuzz_semantics --faults ...                          one loop in each program, which may lead out of the memory:
+//                                                         faults are compared, too
+//   fuzz_semantics --print [--faults] --seed N [--statements N]     the PTX of one program
 //   fuzz_semantics --rows                                 whether every row of opcode.def is made, or named with a
 //                                                         reason
 #include <fmt/format.h>
@@ -36,7 +38,7 @@ struct Arguments {
   double seconds = 0;
   uint64_t programs = 0, seed = 1;
   uint32_t statements = 12;
-  bool print = false, rows = false;
+  bool print = false, rows = false, faults = false;
   std::string cases = ".";
 };
 
@@ -102,9 +104,41 @@ class Fuzzer {
     for (const Statement* statement : program.All()) statements_ += statement->dropped ? 0 : 1;
   }
 
+  // A program that may end with a fault: the same thread's, at the same line.
+  void RunFaults(uint64_t number) {
+    const Program program = MakeWildRows(number);
+    runner_.SetInputs(program.seed);
+    const Run expected = runner_.Execute(program, Judge::kInterpreter);
+    const auto differs = [&](Judge judge, const std::string& got) {
+      Differs(fmt::format("{}: {}", NameOf(judge), program.statements[0].form), number,
+              fmt::format("  interpreter: {}\n  {}\n{}", expected.error, got, program.Text()));
+    };
+    if (!expected.error.empty() && !expected.fault) return differs(Judge::kInterpreter, expected.error);
+    for (const Judge judge : {Judge::kAvx512, Judge::kAvx2, Judge::kBaseline, Judge::kQuick}) {
+      if (!CanRun(judge) || (judge == Judge::kBaseline && number % 4 != 0)) continue;
+      const Run got = runner_.Execute(program, judge);
+      if (got.error.find(kNotForThreads) != std::string::npos) continue;
+      // Unrolled loops that are rolled up again have one loop's lines.
+      const bool has_line = program.statements[0].form != "wild row, unrolled";
+      const bool is_same = expected.fault ? got.fault && got.fault->kind == expected.fault->kind &&
+                                                got.fault->thread == expected.fault->thread &&
+                                                (!has_line || got.fault->line == expected.fault->line)
+                                          : got.error.empty() && Compare(program, expected, got).empty();
+      if (!is_same) differs(judge, got.error.empty() ? "other results" : got.error);
+    }
+    ++programs_;
+    ++statements_;
+    faults_ += expected.fault ? 1 : 0;
+  }
+
   // Nonzero: there were differences, or rows or refusals that nobody accounts for.
   int Finish(bool long_enough) const {
     fmt::print("{} programs of {} statements, {} differences\n", programs_, statements_, differences_.size());
+    if (arguments_.faults) {
+      fmt::print("{} programs ended with a fault\n", faults_);
+      for (const auto& [what, seed] : differences_) fmt::print("differs: {} (seed {})\n", what, seed);
+      return differences_.empty() ? 0 : 1;
+    }
     for (size_t judge = 0; judge < kJudges; ++judge)
       fmt::print("{}: {:.1f} s\n", NameOf(static_cast<Judge>(judge)), runner_.seconds(static_cast<Judge>(judge)));
     fmt::print("{}: {} programs\n", kNotForThreads, not_for_threads_);
@@ -216,6 +250,7 @@ class Fuzzer {
   const Arguments& arguments_;
   Runner runner_;
   uint64_t programs_ = 0, statements_ = 0;  // that all judges have run
+  uint64_t faults_ = 0;
   uint64_t not_for_threads_ = 0;
   uint64_t too_large_ = 0;  // programs with a copy, when fenced
   std::map<std::string, std::string> refused_;
@@ -251,6 +286,8 @@ Arguments Parse(int argc, char** argv) {
       arguments.print = true;
     else if (word == "--rows")
       arguments.rows = true;
+    else if (word == "--faults")
+      arguments.faults = true;
     else {
       fmt::print(stderr, "fuzz_semantics: what is \"{}\"?\n", word);
       std::exit(3);
@@ -265,7 +302,9 @@ int main(int argc, char** argv) {
   setvbuf(stdout, nullptr, _IOLBF, 0);
   const Arguments arguments = Parse(argc, argv);
   if (arguments.print) {
-    fmt::print("{}", MakeProgram(arguments.seed, arguments.statements).Text());
+    const Program program =
+        arguments.faults ? MakeWildRows(arguments.seed) : MakeProgram(arguments.seed, arguments.statements);
+    fmt::print("{}", program.Text());
     return 0;
   }
   Fuzzer fuzzer(arguments);
@@ -282,7 +321,10 @@ int main(int argc, char** argv) {
     g_seed = arguments.seed + i;
     const itimerval minutes{.it_interval = {}, .it_value = {.tv_sec = 300, .tv_usec = 0}};  // of the processor
     setitimer(ITIMER_PROF, &minutes, nullptr);
-    fuzzer.RunOne(g_seed);
+    if (arguments.faults)
+      fuzzer.RunFaults(g_seed);
+    else
+      fuzzer.RunOne(g_seed);
   }
   setitimer(ITIMER_PROF, &never, nullptr);
   return fuzzer.Finish(arguments.seconds >= 60);

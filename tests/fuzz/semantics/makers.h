@@ -59,8 +59,19 @@ class Maker {
   Statement SharedFields();
   Statement Indices();
   Statement Searches();
+  // One thread's row may lead out of the memory: of all of it, if the inputs are what it begins or ends with.
+  Statement WildRows(bool downwards);
 
  private:
+  struct WildRow {
+    uint32_t bytes = 4;
+    int step = 1;
+    std::string address = {}, access = {};
+    uint32_t before = 0;  // what indices are less
+    uint32_t guard = 0;   // elements that may be accessed; 0: no guard
+    bool loads = true, moves = false, follows = false, leaves = false;
+  };
+  std::string WildRound(const WildRow& row, const std::string& end);
   Statement SparseRow();
   Statement LoopInLoop();
   Statement Chase();
@@ -100,5 +111,7 @@ struct Unreached {
 const std::vector<Unreached>& UnreachedOpcodes();
 
 Program MakeProgram(uint64_t seed, uint32_t statements);
+// Of one statement, whose faults are compared.
+Program MakeWildRows(uint64_t number);
 
 }  // namespace semantics

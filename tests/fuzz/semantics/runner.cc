@@ -12,6 +12,7 @@
 #include "case_file.h"
 #include "compiler/fence/fence.h"
 #include "compiler/testing/test_module.h"
+#include "cuda/result.h"
 #include "guest/gpu/fenced_ptx.h"
 #include "interpreter/machine.h"
 #include "ptx/parser.h"
@@ -160,6 +161,21 @@ compiler::CompileOptions OptionsOf(Judge judge, uint64_t seed) {
   }
 }
 
+ThreadFault::Kind KindOf(int error) {
+  switch (error) {
+    case cuda::CUDA_ERROR_ILLEGAL_ADDRESS: return ThreadFault::Kind::kIllegalAddress;
+    case cuda::CUDA_ERROR_MISALIGNED_ADDRESS: return ThreadFault::Kind::kMisalignedAddress;
+    default: return ThreadFault::Kind::kOther;
+  }
+}
+ThreadFault::Kind KindOf(guest::FaultKind kind) {
+  switch (kind) {
+    case guest::FaultKind::kIllegalAddress: return ThreadFault::Kind::kIllegalAddress;
+    case guest::FaultKind::kMisalignedAddress: return ThreadFault::Kind::kMisalignedAddress;
+    default: return ThreadFault::Kind::kOther;
+  }
+}
+
 // How a program ends whose lanes meet apart, in a function without a copy for that.
 bool IsApart(const std::string& error) {
   return error.find("names lanes that are elsewhere in the kernel") != std::string::npos ||
@@ -246,13 +262,15 @@ Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
                                      .params = params,
                                      .steps = kMostSteps * extent.blocks};
     const interpreter::Outcome outcome = machine.Run("k", launch);
-    if (!outcome.refused.empty())
+    if (!outcome.refused.empty()) {
       run.error = "not interpreted: " + outcome.refused;
-    else if (outcome.fault)
+    } else if (outcome.fault) {
+      run.fault = {KindOf(outcome.fault->error), outcome.fault->thread, outcome.fault->line};
       run.error = fmt::format("fault {} of thread {}, line {}: {}", outcome.fault->error, outcome.fault->thread,
                               outcome.fault->line, outcome.fault->text);
-    else if (outcome.deadlock)
+    } else if (outcome.deadlock) {
       run.error = "deadlock";
+    }
   } else {
     run.error = RunAsItMay(OptionsOf(judge, program.seed), [&](const compiler::CompileOptions& options) -> std::string {
       FillWindow();
@@ -267,7 +285,9 @@ Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
                                   .newer_code = NewerCodeOf(judge, program.seed)};
       const auto result = compiled->Run("k", launch);
       if (!result) return result.error().text;
+      run.fault.reset();
       if (!result->fault) return "";
+      run.fault = {KindOf(result->fault->kind), result->fault->thread, result->fault->ptx_line};
       return fmt::format("fault {} of thread {}, line {}, address {:#x}: {}",
                          static_cast<uint32_t>(result->fault->kind), result->fault->thread, result->fault->ptx_line,
                          result->fault->address, result->fault->text);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,13 @@ struct Extent {
 inline constexpr const char* kNotForThreads = "cannot be run a thread at a time";
 inline constexpr const char* kTooLarge = "too large for a copy for lanes that meet apart";
 
+struct ThreadFault {
+  enum class Kind : uint8_t { kOther, kIllegalAddress, kMisalignedAddress } kind = Kind::kOther;
+  uint32_t thread = 0, line = 0;
+};
+
 struct Run {
+  std::optional<ThreadFault> fault = {};
   std::string error;             // not empty: it could not be compiled or run, and why
   std::vector<uint8_t> output;   // of all blocks
 };
