@@ -69,8 +69,9 @@ class Maker {
     std::string address = {}, access = {};
     uint32_t before = 0;  // what indices are less
     uint32_t guard = 0;   // elements that may be accessed; 0: no guard
-    bool loads = true, moves = false, follows = false, leaves = false;
+    bool loads = true, moves = false, follows = false, leaves = false, in_shared = false;
   };
+  std::string FillShared();
   std::string WildRound(const WildRow& row, const std::string& end);
   Statement SparseRow();
   Statement LoopInLoop();

@@ -14,15 +14,15 @@ struct Element {
   uint32_t bytes;
 };
 constexpr Element kElements[] = {
-    {"ld.global$0.b32 v, [a];\n", "st.global.b32 [a], s;\n", 4},
-    {"ld.global$0.b32 v, [a];\n", "red.global.add.u32 [a], s;\n", 4},
-    {"ld.global$0.u8 v, [a];\n", "st.global.u8 [a], s;\n", 1},
-    {"ld.global$0.s16 v, [a];\n", "st.global.u16 [a], s;\n", 2},
-    {"{ .reg .b64 w; .reg .b32 h; ld.global$0.b64 w, [a]; mov.b64 {v, h}, w; xor.b32 v, v, h; }\n",
-     "{ .reg .b64 w; mov.b64 w, {s, s}; st.global.b64 [a], w; }\n", 8},
-    {"{ .reg .b32 h; ld.global$0.v2.b32 {v, h}, [a]; sub.u32 v, v, h; }\n", "st.global.v2.b32 [a], {s, s};\n", 8},
-    {"{ .reg .b32 h<3>; ld.global$0.v4.b32 {v, h0, h1, h2}, [a]; xor.b32 v, v, h2; sub.u32 v, v, h0; }\n",
-     "st.global.v4.b32 [a], {s, s, s, s};\n", 16},
+    {"ld$0.$1.b32 v, [a];\n", "st.$0.b32 [a], s;\n", 4},
+    {"ld$0.$1.b32 v, [a];\n", "red.$0.add.u32 [a], s;\n", 4},
+    {"ld$0.$1.u8 v, [a];\n", "st.$0.u8 [a], s;\n", 1},
+    {"ld$0.$1.s16 v, [a];\n", "st.$0.u16 [a], s;\n", 2},
+    {"{ .reg .b64 w; .reg .b32 h; ld$0.$1.b64 w, [a]; mov.b64 {v, h}, w; xor.b32 v, v, h; }\n",
+     "{ .reg .b64 w; mov.b64 w, {s, s}; st.$0.b64 [a], w; }\n", 8},
+    {"{ .reg .b32 h; ld$0.$1.v2.b32 {v, h}, [a]; sub.u32 v, v, h; }\n", "st.$0.v2.b32 [a], {s, s};\n", 8},
+    {"{ .reg .b32 h<3>; ld$0.$1.v4.b32 {v, h0, h1, h2}, [a]; xor.b32 v, v, h2; sub.u32 v, v, h0; }\n",
+     "st.$0.v4.b32 [a], {s, s, s, s};\n", 16},
 };
 
 // To "a", of "i", which is less than the index by $1; elements have $0 bytes, and memory begins at "b".
@@ -33,9 +33,19 @@ constexpr const char* kAddresses[] = {
     "add.u32 o, i, $1;\ncvt.u64.u32 a, o;\nmul.lo.u64 a, a, $0;\nadd.u64 a, a, b;\n",
 };
 
+constexpr uint32_t kSharedBytes = 8192;
+
 constexpr const char* kSums[] = {"add.u32 s, s, v;\n", "mad.lo.u32 s, s, 33, v;\n", "xor.b32 s, s, v;\n"};
 
 }  // namespace
+
+// All of the block's, by all of its threads.
+std::string Maker::FillShared() {
+  std::string text = "{\n.reg .b32 d;\nmov.b32 d, shared_bytes;\nmad.lo.u32 d, %t0, 128, d;\n";
+  for (int i = 0; i < 128; i += 16)
+    text += Fill("st.shared.v4.b32 [d+$0], {$1, $2, $3, %t0};\n", {std::to_string(i), X(), X(), X()});
+  return text + "bar.sync 0;\n}\n";
+}
 
 // One round: the access, and the next "i".
 std::string Maker::WildRound(const WildRow& row, const std::string& end) {
@@ -68,16 +78,33 @@ Statement Maker::WildRows(bool downwards) {
   row.moves = !random_.OneIn(3);  // which compilers make of most
   row.leaves = !is_unrolled && row.loads && random_.OneIn(4);
   row.follows = row.loads && !downwards && random_.OneIn(4);
-  const uint32_t all = kInputBytes * kThreads / row.bytes;  // elements of a block's inputs
+  row.in_shared = random_.OneIn(4);
+  const uint32_t all = (row.in_shared ? kSharedBytes : kInputBytes * kThreads) / row.bytes;
   if (!downwards && row.loads && random_.OneIn(5)) row.guard = all;
   row.address = Fill(random_.From(kAddresses), {std::to_string(row.bytes), std::to_string(row.before)});
-  row.access = Fill(row.loads ? element.load : element.store, {row.loads && random_.OneIn(6) ? ".volatile" : ""});
+  const std::string space = row.in_shared ? "shared" : "global", strong = random_.OneIn(6) ? ".volatile" : "";
+  row.access = row.loads ? Fill(element.load, {strong, space}) : Fill(element.store, {space});
 
   const std::string x = X(), y = X();
+  const std::string outer = random_.OneIn(3) ? Label() : "";  // a loop around the row, unless empty
   std::string text = Fill(
-      "{\n.reg .b32 i, e, o, v, s, m, n; .reg .b64 a, b, wide; .reg .pred p, q, z;\nsetp.eq.u32 z, %t0, $0;\n"
-      "mov.b64 b, $1;\nand.b32 i, $2, $3;\nand.b32 e, $4, 7;\nmov.b32 s, $5;\nmov.b32 m, 4095;\nmov.b32 v, 0;\n",
-      {thread, row.loads ? "%in" : "%own", x, row.loads ? "1023" : "63", y, random_.OneIn(2) ? X() : "0"});
+      "{\n.reg .b32 i, e, o, v, s, m, n, j; .reg .b64 a, b, wide; .reg .pred p, q, z;\nmov.b32 s, $0;\nmov.b32 j, 0;\n",
+      {random_.OneIn(2) ? X() : "0"});
+  if (!outer.empty()) text += outer + ":\n";
+  text += Fill(
+      "setp.eq.u32 z, %t0, $0;\nmov.b64 b, $1;\nshr.u32 i, $2, j;\nand.b32 i, i, $3;\nand.b32 e, $4, 7;\nmov.b32 m, "
+      "4095;\nmov.b32 v, 0;\n",
+      {thread,
+       row.in_shared ? "shared_bytes"
+       : row.loads   ? "%in"
+                     : "%own",
+       x,
+       !row.loads      ? "63"
+       : row.in_shared ? "255"
+                       : "1023",
+       y});
+  if (!outer.empty()) text += Fill("setp.eq.and.u32 z, j, $0, z;\n", {std::to_string(random_.Below(3))});
+  if (row.in_shared) text = FillShared() + text;
   const bool asks_first = random_.OneIn(3);
   if (!asks_first || is_unrolled || random_.OneIn(2)) text += "add.u32 e, e, 1;\n";
   if (row.step != 1) text += Fill("mul.lo.u32 e, e, $0;\n", {std::to_string(row.step)});
@@ -126,7 +153,9 @@ Statement Maker::WildRows(bool downwards) {
     if (asks_first) text += asks + Fill("@!p bra $0;\n", {end});
     text += again + ":\n" + WildRound(row, end) + asks + Fill("@p bra $0;\n", {again});
   }
-  statement.text = text + Fill("$0:\nst.global.b32 $1, s;\nst.global.b32 $2, i;\n}\n", {end, at0, at1});
+  text += end + ":\n";
+  if (!outer.empty()) text += Fill("add.u32 j, j, 1;\nsetp.lt.u32 p, j, 3;\n@p bra $0;\n", {outer});
+  statement.text = text + Fill("st.global.b32 $1, s;\nst.global.b32 $2, i;\n}\n", {end, at0, at1});
   return statement;
 }
 
