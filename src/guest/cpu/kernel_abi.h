@@ -18,7 +18,7 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 12;
+inline constexpr uint32_t kAbiVersion = 13;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
@@ -131,6 +131,7 @@ struct BlockState {
   uint64_t reach_bytes;
   uint32_t grid[3];
   uint32_t block[3];
+  // ctaid[0] is written by code that goes on to the blocks behind it in its row of the grid (ctaid_end).
   uint32_t ctaid[3];
   uint32_t smid;
   uint32_t nsmid;
@@ -148,6 +149,14 @@ struct BlockState {
   // The block writes, or has written, what others can see, or no newer code is to come; not set by code that has no
   // await_writes.
   uint32_t writes;
+  // Where the blocks end that RunWarps may run by itself, counted as ctaid[0] is, and behind that: the block's own
+  // alone, or more of its row of the grid. Code that can goes on without returning. When a block has ended it stores
+  // the number of the next one to ctaid[0], *then* loads ctaid_end, and begins that block if it lies before the end,
+  // or else returns. So whoever interrupts the code, on its thread and between any two instructions, finds the block
+  // that it is in: ctaid[0], or the last one before the end if it has done all of them. And may move the end forward to
+  // just behind that block. All that the blocks of a launch have in common the code may have read or computed for the
+  // first of them; only ctaid[0] changes from one to the next.
+  uint32_t ctaid_end;
   void* device;  // the device's own
 };
 
@@ -182,8 +191,10 @@ struct SourceLocation {  // for fault reports: the PTX line, and with -lineinfo 
   const char* source_file;  // or null
 };
 
-// Runs warps [0, count) of a block whose WarpStates lie in one array, each to its end, one after the other. For kernels
-// with kYields the device calls it once per warp, each on a stack of its own, with count = 1.
+// Runs warps [0, count) of a block whose WarpStates lie in one array, each to its end, one after the other; then, if it
+// can, those of the blocks before BlockState::ctaid_end, whose warps and stack they are as well. For kernels with
+// kYields the device calls it once per warp, each on a stack of its own, with count = 1, and for the one block. `count`
+// is never 0.
 using RunWarps = void (*)(WarpState* warps, uint32_t count);
 
 struct KernelDescriptor {

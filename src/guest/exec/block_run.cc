@@ -107,6 +107,7 @@ Status BlockRun::PrepareOne(const KernelLaunch& launch, uint64_t block, uint32_t
       .code = &kernel,
       .newest = launch.PlaceOfNewest(),
       .writes = 0,
+      .ctaid_end = at[0] + 1,
       .device = this,
   };
   for (uint32_t w = 0; w < warps; ++w) {
@@ -202,6 +203,29 @@ void BlockRun::PrepareFibers(uint32_t count) {
   downwards_ = false;
   at_grid_ = 0;
   end_ = 0;
+  row_.Begin();
+}
+
+void BlockRun::GoOnTo(uint64_t end) {
+  end_ = end;
+  if (function_ == nullptr) OpenRow();
+}
+
+// How far the code may go on by itself. Blocks of a cluster run by turns, and warps with contexts of their own too.
+TUTTI_NO_SANITIZE void BlockRun::OpenRow() {
+  constexpr uint32_t kOneByOne = kYields | kEndsLanes | kCooperative;
+  if (!kAsyncLeave || cluster_ != nullptr || (descriptor_->flags & kOneByOne) != 0) return;
+  const uint64_t of_row = launch_->grid[0] - block_.ctaid[0] - 1;
+  const uint64_t wanted = end_ > index_ + 1 ? end_ - index_ - 1 : 0;
+  row_.GoOn(static_cast<uint32_t>(of_row < wanted ? of_row : wanted));
+}
+
+// Its code has been left, or calls a service: index_ and ctaid say which block it is in.
+TUTTI_NO_SANITIZE void BlockRun::NoteProgress() {
+  const uint32_t ended = row_.NoteProgress();
+  if (ended == 0) return;
+  index_ += ended;
+  last_errors_.Clear();
 }
 
 void BlockRun::GiveUp() {
@@ -239,6 +263,7 @@ LeaveReason BlockRun::RunAlone(GuestThread* thread) {
   thread->run = this;
   for (;;) {
     const LeaveReason leave = EnterGuest(thread, fibers_[running_].context, fibers_[running_].sanitizer);
+    if (function_ == nullptr) NoteProgress();
     if (leave == LeaveReason::kNewerCode) {
       if (BeginAnew()) continue;
       thread->fault = {.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed), .text = "no memory to begin it anew"};
@@ -274,6 +299,7 @@ TUTTI_NO_SANITIZE void BlockRun::FiberMain(void* raw_fiber) {
 // On the guest's stack, when a context has ended: true if it is to run the next index. Which thread this is may have
 // changed since the context began.
 TUTTI_NO_SANITIZE bool BlockRun::GoOn() {
+  if (function_ == nullptr) NoteProgress();
   if (index_ + 1 >= end_ || cluster_ != nullptr) return false;
   if (thread_->stop.load(std::memory_order_relaxed) != StopReason::kNone) return false;
   if (function_ != nullptr) {
@@ -283,6 +309,8 @@ TUTTI_NO_SANITIZE bool BlockRun::GoOn() {
   const uint32_t flags = descriptor_->flags;
   if ((flags & kYields) != 0 || !HasNewest()) return false;
   MoveTo(index_ + 1);
+  row_.Begin();
+  OpenRow();
   if ((flags & kEndsLanes) != 0) SetLanes();
   last_errors_.Clear();
   return true;
@@ -293,7 +321,7 @@ Status BlockRun::BeginAnew() {
   const uint64_t end = end_;
   GiveUpAlone();
   TUTTI_TRY(PrepareOne(*launch_, index_, block_.smid, {}));
-  end_ = end;
+  GoOnTo(end);
   return {};
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "guest/cpu/kernel_abi.h"
+#include "guest/exec/block_row.h"
 #include "guest/exec/guest_buffer.h"
 #include "guest/exec/guest_stack.h"
 #include "guest/exec/guest_thread.h"
@@ -61,8 +62,9 @@ class BlockRun final : public GuestMemory {
   Status PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index);
   // Since it was prepared: Run goes on to the indices below `end`, in their order, each as PrepareNext makes it ready,
   // where a block is one context: then none has to be left and entered. It stops after the one that is running if the
-  // thread was asked to, or there is newer code. index() says how far it has come; those before have finished.
-  void GoOnTo(uint64_t end) { end_ = end; }
+  // thread was asked to, or there is newer code; code that goes through a row of the grid by itself (block_row.h) when
+  // it has done that, or is interrupted. index() says how far it has come; those before have finished.
+  void GoOnTo(uint64_t end);
 
   // Runs the guest on the calling thread (which has a GuestThreadScope) until it is left, and returns why. Requests
   // have been performed already.
@@ -121,6 +123,8 @@ class BlockRun final : public GuestMemory {
     return stack_pointer >= low + bytes && stack_pointer <= low + stacks_.stack_bytes();
   }
   bool IsStackGuard(uint64_t address) const { return stacks_.IsGuard(address); }
+  // By the handler that has interrupted its code: that begins no further block by itself. Async-signal-safe.
+  void EndRow() { row_.EndHere(); }
 
   // On the guest's stack. Between these two our own code runs and is not preempted; a pending request takes effect at
   // the end.
@@ -172,6 +176,8 @@ class BlockRun final : public GuestMemory {
   Status PrepareOne(const KernelLaunch& launch, uint64_t block, uint32_t sm, const InCluster& place);
   void MoveTo(uint64_t index);
   void SetLanes();
+  void OpenRow();
+  void NoteProgress();
   bool GoOn();
   Status BeginAnew();
   void BeginToWrite();
@@ -206,6 +212,7 @@ class BlockRun final : public GuestMemory {
   LastErrors last_errors_;
 
   BlockState block_{};
+  BlockRow row_{&block_};
   WarpState warps_[kMaxWarps];
   Fiber fibers_[kMaxWarps];
   WarpBarriers barriers_;

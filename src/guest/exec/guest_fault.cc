@@ -79,7 +79,10 @@ TUTTI_NO_SANITIZE void OnLeave(int, siginfo_t*, void* raw_context) {
     return;
   }
   const auto stack_pointer = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
-  if (!thread->run->HasStackLeft(stack_pointer, kPreemptBytes)) return;  // asked again at the next tick
+  if (!thread->run->HasStackLeft(stack_pointer, kPreemptBytes)) {
+    thread->run->EndRow();
+    return;  // asked again at the next tick
+  }
   auto* const pushed = reinterpret_cast<uint64_t*>(stack_pointer - 128) - 1;
   *pushed = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   context->uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(pushed));
