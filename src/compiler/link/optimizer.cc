@@ -16,6 +16,7 @@
 
 #include <string>
 
+#include "compiler/link/block_loop.h"
 #include "compiler/link/constants_last.h"
 #include "compiler/link/first_lanes.h"
 #include "compiler/link/flush_instructions.h"
@@ -44,6 +45,7 @@ void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
     passes.addPass(llvm::ADCEPass());
     passes.addPass(llvm::SimplifyCFGPass());
   }
+  passes.addPass(BlockLoopPass());
   passes.addPass(FirstLanesPass());
   const llvm::StringRef features = machine.getTargetFeatureString();
   if (!features.contains("+avx512fp16")) passes.addPass(PromoteHalvesPass());

@@ -75,7 +75,7 @@ llvm::Function* EmitRun(llvm::Module& module, llvm::Function& warp) {
   // All warps are of one block.
   llvm::Value* block = warp.arg_size() > 1 ? builder.CreateLoad(builder.getPtrTy(), run->getArg(0)) : nullptr;
   static_assert(offsetof(guest::WarpState, block) == 0);
-  builder.CreateCondBr(builder.CreateICmpEQ(run->getArg(1), builder.getInt32(0)), done, loop);
+  builder.CreateBr(loop);
   builder.SetInsertPoint(loop);
   llvm::PHINode* index = builder.CreatePHI(builder.getInt32Ty(), 2);
   index->addIncoming(builder.getInt32(0), entry);

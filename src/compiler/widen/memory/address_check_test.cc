@@ -32,7 +32,7 @@ class AddressCheck : public ::testing::Test {
     kernel_.emplace(std::move(*kernel));
   }
   std::optional<GuestFault> Run(uint64_t p0, uint64_t p1 = 0, uint32_t n = 0) {
-    GridLaunch launch{.block = {kThreads, 1, 1}};
+    GridLaunch launch{.grid = {blocks_, 1, 1}, .block = {kThreads, 1, 1}};
     launch.window_base = begin();
     launch.window_bytes = 4 * kWords;
     launch.window_reach = reach_;
@@ -44,6 +44,7 @@ class AddressCheck : public ::testing::Test {
     reach_ = begin;
     reach_now_ = now;
   }
+  void Blocks(uint32_t count) { blocks_ = count; }
   void ExpectFault(const std::optional<GuestFault>& fault, uint32_t thread, uint64_t address,
                    guest::FaultKind kind = guest::FaultKind::kIllegalAddress) {
     ASSERT_TRUE(fault);
@@ -56,6 +57,7 @@ class AddressCheck : public ::testing::Test {
   std::vector<uint32_t> words_ = std::vector<uint32_t>(3 * kWords, 7);
   std::optional<LoadedKernel> kernel_;
   uint64_t reach_ = 0, reach_now_ = 0;
+  uint32_t blocks_ = 1;
 };
 
 // %name: pointer to %p0 + `scale` * %tx + `offset`.
@@ -172,6 +174,60 @@ TEST_F(AddressCheck, WhatWasAllocatedSinceTheBlockBeganIsReached) {
     EXPECT_FALSE(Run(begin() + 16));
     EXPECT_EQ(word(begin() + 16 + last), 1u);
     ExpectFault(Run(begin() + 20), scale == 0 ? 0 : 63, begin() + 20 + last);
+  }
+}
+
+// Code that goes through a row of blocks knows the window as it was in front of the first of them.
+TEST_F(AddressCheck, ABlockThatFollowsAnotherReachesNoFurther) {
+  constexpr uint32_t kBlockBytes = 4 * kThreads;
+  const std::string index = R"(  %x = call i32 @tutti.ctaid.x()
+  %first = mul i32 %x, 64
+  %i = add i32 %first, %tx
+)";
+  const std::string at =
+      "  %iw = zext i32 %i to i64\n  %i4 = shl i64 %iw, 2\n  %ia = add i64 %p0, %i4\n"
+      "  %at = inttoptr i64 %ia to ptr addrspace(1)\n";
+  const std::string turned =
+      "  %t = xor i32 %i, 1\n  %tw = zext i32 %t to i64\n  %t4 = shl i64 %tw, 2\n"
+      "  %ta = add i64 %p0, %t4\n  %at = inttoptr i64 %ta to ptr addrspace(1)\n";
+  for (const std::string& form : {at, turned}) {
+    const std::string body = index + form + R"(  %v = load i32, ptr addrspace(1) %at
+  %w = add i32 %v, 1
+  store i32 %w, ptr addrspace(1) %at
+  ret void
+)";
+    const auto text = WidenText(KernelText(body), kTarget);
+    ASSERT_TRUE(text) << text.error().text;
+    EXPECT_THAT(*text, HasSubstr("block.ended:")) << "else this test is of nothing";
+    Build(body);
+    const uint32_t all = 4 * kWords / kBlockBytes;
+    const auto expect = [&](uint32_t blocks, std::optional<uint32_t> fault_in) {
+      SCOPED_TRACE(testing::Message() << blocks << " blocks");
+      std::vector<uint32_t> before;
+      for (uint64_t a = begin(); a < end() + kBlockBytes; a += 4) before.push_back(word(a));
+      Blocks(blocks);
+      const auto fault = Run(begin());
+      ASSERT_EQ(fault.has_value(), fault_in.has_value());
+      if (fault) {
+        EXPECT_EQ(fault->kind, guest::FaultKind::kIllegalAddress);
+        EXPECT_EQ(fault->ctaid[0], *fault_in);
+        EXPECT_EQ(fault->address & ~uint64_t{4}, begin() + uint64_t{*fault_in} * kBlockBytes);
+      }
+      const uint32_t ran = fault_in.value_or(blocks);
+      for (size_t i = 0; i < before.size(); ++i) {
+        const uint64_t a = begin() + 4 * i;
+        ASSERT_EQ(word(a), before[i] + (i < uint64_t{ran} * kThreads ? 1 : 0)) << i;
+      }
+    };
+    Reach(0, 0);
+    expect(all, std::nullopt);
+    expect(all + 3, all);
+    Reach(2 * kBlockBytes, 2 * kBlockBytes);
+    expect(2, std::nullopt);
+    expect(all, 2);
+    Reach(2 * kBlockBytes, 4 * kBlockBytes);  // it has grown since
+    expect(4, std::nullopt);
+    expect(all, 4);
   }
 }
 
