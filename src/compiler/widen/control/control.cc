@@ -115,7 +115,7 @@ llvm::Value* FunctionEmitter::PendingBits(unsigned block) {
 
 llvm::Value* FunctionEmitter::Pending(unsigned block) {
   if (!KeepsPendingInMemory(block)) return builder_.CreateLoad(entry_mask_->getType(), pending_[block], "mask");
-  return Lanes(PendingBits(block));
+  return LanesOfWord(PendingBits(block));
 }
 
 void FunctionEmitter::SetPending(unsigned block, llvm::Value* lanes) {
