@@ -126,6 +126,13 @@ class Fuzzer {
                                           : got.error.empty() && Compare(program, expected, got).empty();
       if (!is_same) differs(judge, got.error.empty() ? "other results" : got.error);
     }
+    // Fenced, it is ended by the checks in its text, which say where; in shared memory, as GPUs do it themselves.
+    const Run fenced = runner_.Execute(program, Judge::kFencedInterpreter);
+    const std::string at = expected.fault ? fmt::format("line {}", expected.fault->line) : "";
+    const bool is_same = expected.fault ? fenced.error.find(at + ",") != std::string::npos || fenced.fault
+                                        : fenced.error.empty() && Compare(program, expected, fenced).empty();
+    const bool is_short = fenced.error.find("too many steps") == std::string::npos;
+    if (!is_same && is_short) differs(Judge::kFencedInterpreter, fenced.error.empty() ? "other results" : fenced.error);
     ++programs_;
     ++statements_;
     faults_ += expected.fault ? 1 : 0;
