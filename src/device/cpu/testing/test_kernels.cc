@@ -1,5 +1,6 @@
 #include "device/cpu/testing/test_kernels.h"
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <string>
@@ -284,6 +285,20 @@ void Apart(WarpState* w) {
 
 void ComputeBlock(WarpState* w) { Pointer(w, 0)[BlockIndex(w)] = Compute(BlockIndex(w), Arguments(w)[1]); }
 
+// Goes through a row by itself, as compiled code does (compiler/link/block_loop.h).
+void Row(WarpState* warps, uint32_t) {
+  guest::BlockState& block = *warps->block;
+  uint32_t x = block.ctaid[0];
+  const uint64_t length = __atomic_load_n(&block.ctaid_end, __ATOMIC_RELAXED) - x;
+  if (Pointer(warps, 3)[0] < length) Pointer(warps, 3)[0] = length;
+  do {
+    AtomicAdd(Pointer(warps, 0) + x, 1);
+    AtomicAdd(Pointer(warps, 1) + x, Compute(x, Arguments(warps)[2]));
+    __atomic_store_n(block.ctaid, ++x, __ATOMIC_RELAXED);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } while (x < __atomic_load_n(&block.ctaid_end, __ATOMIC_RELAXED));
+}
+
 // Leaves text on its own stack and reports the address.
 void Whisper(WarpState* w) {
   volatile char text[256];
@@ -333,6 +348,7 @@ Kernels AllKernels() {
   add("turns_in_order", &Each<&Turns>, 0);
   add("turns_to_print", &Each<&Turns>, kAnyOrder | guest::kUsesPrint);
   add("endless", &Each<&Endless>, 0);
+  add("row", &Row, kAnyOrder);
   add("wait", &Each<&WaitFor>, kYields);
   add("sum", &Each<&Sum>, kYields, kSharedBytes);
   add("vote", &Each<&Vote>, kYields);

@@ -25,6 +25,8 @@
 //   shared    out                           out[block] = sum of the shared window as found; then fills it
 //   where     out                           out[block] = ctaid packed as x | y << 16 | z << 32, cluster ctaid << 48
 //   compute   out, rounds                   out[block] = Compute(block, rounds): long arithmetic in registers
+//   row       begun, sums, rounds, longest  begun[x] += 1, sums[x] += Compute(x, rounds), block after block by itself;
+//                                           longest[0]: blocks that it has been given at a time
 //   odd_even  flag, counter                 block 1 sets *flag, block 0 waits for it
 //   whisper   out                           leaves text on its own stack; out[0] = where
 //   chain     done, ns                      every block waits until *done is its number, runs for ns, then adds 1
