@@ -415,7 +415,12 @@ enum : int { CU_LIBRARY_BINARY_IS_PRESERVED = 1 };
 enum : int { CU_MODULE_EAGER_LOADING = 1, CU_MODULE_LAZY_LOADING = 2 };
 enum : int { CU_FUNCTION_LOADING_STATE_LOADED = 1 };
 
-enum : unsigned { CU_CTX_SCHED_MASK = 0x07, CU_CTX_MAP_HOST = 0x08, CU_CTX_FLAGS_MASK = 0xff };
+enum : unsigned {
+  CU_CTX_SCHED_BLOCKING_SYNC = 0x04,
+  CU_CTX_SCHED_MASK = 0x07,
+  CU_CTX_MAP_HOST = 0x08,
+  CU_CTX_FLAGS_MASK = 0xff
+};
 enum : unsigned { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 };
 inline constexpr uintptr_t kStreamLegacyHandle = 1;  // CU_STREAM_LEGACY
 inline constexpr uintptr_t kStreamPerThreadHandle = 2;  // CU_STREAM_PER_THREAD

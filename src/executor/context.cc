@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "executor/own_stream.h"
 #include "os/futex.h"
 
 namespace tutti::executor {
@@ -23,7 +24,8 @@ void Context::Remove(Exchange* place) {
   if (!gone || lost()) return;
   for (const auto& [limit, bytes] : gone.mapped()) {
     const uint64_t left = Largest(limit);
-    if (left != 0 && left < bytes) vendor_.cuCtxSetLimit(limit, left);  // a larger one does no harm
+    // A larger one does no harm, and to set it may wait for what runs.
+    if (left != 0 && left < bytes && !anything_runs()) vendor_.cuCtxSetLimit(limit, left);
   }
 }
 
@@ -32,19 +34,32 @@ bool Context::IsAlone(Exchange* place) {
   return places_.size() == 1 && places_.contains(place);
 }
 
-void Context::NoteFailure(const Error& error) {
+Status Context::Open() {
+  TUTTI_ASSIGN(idle_, CreateOwnStream(vendor_));
+  return {};
+}
+
+// What a driver has said is enough: by its documentation such an error stays. Else several calls are asked, since no
+// document says of a call that it always tells what earlier work has done: of cuStreamQuery, that it may; of
+// cuEventCreate it has been seen. An event that is recorded nowhere is reached, and so is a stream in which nothing is.
+bool Context::IsLost() const {
+  if (vendor_.has_said_the_end()) return true;
+  // No room for one more event says nothing of the context.
+  const auto is_bad = [](CUresult status) {
+    return status != CUDA_SUCCESS && status != CUDA_ERROR_NOT_READY && status != CUDA_ERROR_OUT_OF_MEMORY;
+  };
+  if (idle_ != nullptr && is_bad(vendor_.cuStreamQuery(idle_))) return true;
   CUevent event = nullptr;
+  if (const CUresult made = vendor_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING); made != CUDA_SUCCESS)
+    return is_bad(made);
+  const CUresult looked = vendor_.cuEventQuery(event), destroyed = vendor_.cuEventDestroy_v2(event);
+  return is_bad(looked) || is_bad(destroyed);
+}
+
+void Context::NoteFailure(const Error& error) {
+  if (lost() || !IsLost()) return;  // without the lock, which those want who give records to the driver
   std::lock_guard lock(mutex_);
   if (lost()) return;
-  // An event that is recorded nowhere is reached, unless the context is lost.
-  CUresult status = vendor_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
-  if (status == CUDA_SUCCESS) {
-    status = vendor_.cuEventQuery(event);
-    const CUresult destroyed = vendor_.cuEventDestroy_v2(event);
-    if (status == CUDA_SUCCESS) status = destroyed;
-  }
-  // No room for one more event says nothing of the context.
-  if (status == CUDA_SUCCESS || status == CUDA_ERROR_NOT_READY || status == CUDA_ERROR_OUT_OF_MEMORY) return;
   failure_ = error;
   lost_.store(true, std::memory_order_release);
   for (Exchange* const place : places_) {

@@ -19,14 +19,23 @@ class Context {
  public:
   explicit Context(const Vendor& vendor) : vendor_(vendor) {}
 
+  // Makes what IsLost looks at, before anything runs.
+  Status Open();
+
   // A place is known by its exchange.
   void Add(Exchange* place);
   void Remove(Exchange* place);
   // It is the only one.
   bool IsAlone(Exchange* place);
 
-  // A call has failed: a driver says of every call what a kernel has done to the context, so another one tells whether
-  // that is lost. If it is, all places are woken.
+  // A place has something with the driver that is not done, from Begin to End.
+  void Begin() { running_.fetch_add(1, std::memory_order_relaxed); }
+  void End() { running_.fetch_sub(1, std::memory_order_relaxed); }
+  bool anything_runs() const { return running_.load(std::memory_order_relaxed) != 0; }
+
+  // A call has failed. Drivers say what a kernel has done to the context of later calls, too, so some that cannot fail
+  // otherwise tell whether it is lost. If it is, all places are woken. May wait as the driver likes; nothing but who
+  // calls it waits for that.
   void NoteFailure(const Error& error);
   bool lost() const { return lost_.load(std::memory_order_acquire); }
   // Once it is: with what.
@@ -38,14 +47,17 @@ class Context {
 
  private:
   uint64_t Largest(cuda::CUlimit limit) const;
+  bool IsLost() const;
 
   const Vendor& vendor_;
+  cuda::CUstream idle_ = nullptr;  // in which nothing is done; null: not opened
   std::mutex limits_mutex_;
   std::map<Exchange*, std::map<cuda::CUlimit, uint64_t>> limits_;  // that places have asked for
 
   std::mutex mutex_;
   std::set<Exchange*> places_;
   std::atomic<bool> lost_{false};
+  std::atomic<int> running_{0};  // places
   Error failure_;
 };
 

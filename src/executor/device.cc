@@ -38,8 +38,13 @@ constexpr Requirement kRequired[] = {
     {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "memory that processes share by descriptors"},
 };
 
+// A window's host part lies at the same addresses for the host and for kernels. Not of our own driver, which reaches it
+// by a mapping (executor/window.h).
+constexpr Requirement kRequiredOfOthers = {CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
+                                           "registered host memory at the host's own addresses"};
+
 // Before a context is asked for: what a driver says of one that it refuses names no remedy.
-Status CheckUsable(const wire::DeviceInfo& info) {
+Status CheckUsable(const Vendor& vendor, const wire::DeviceInfo& info) {
   constexpr int kExclusiveProcess = 3, kProhibited = 2;  // CUcomputemode
   const int mode = info.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_MODE];
   if (mode == kExclusiveProcess || mode == kProhibited) {
@@ -50,13 +55,34 @@ Status CheckUsable(const wire::DeviceInfo& info) {
                                                 : "one process may have a context, and Tutti has several executors"));
   }
   std::string lacks;
-  for (const Requirement& required : kRequired) {
+  const auto require = [&](const Requirement& required) {
     if (info.attributes[required.attribute] == 0) lacks += (lacks.empty() ? "" : ", ") + std::string(required.what);
-  }
+  };
+  std::ranges::for_each(kRequired, require);
+  if (!vendor.ours) require(kRequiredOfOthers);
   if (lacks.empty()) return {};
-  return Fail(
-      CUDA_ERROR_NOT_SUPPORTED,
-      fmt::format("{}, by this driver, lacks what Tutti needs: {} (as do some vGPUs, and WSL)", info.name, lacks));
+  return Fail(CUDA_ERROR_NOT_SUPPORTED, fmt::format("{}, by this driver, lacks what Tutti needs: {} (as do some vGPUs, "
+                                                    "and WSL): it can be served where another driver or profile has it",
+                                                    info.name, lacks));
+}
+
+// Slabs, windows, and the fence's map are of whole pieces of this size (executor/window.cc, guest/gpu/fenced_ptx.h); a
+// driver may have smaller ones. Asked of memory that is shared, whose pieces may be larger than others.
+Status CheckGranularity(const Vendor& vendor, CUdevice device, const char* name) {
+  constexpr size_t kPiece = 2u << 20;
+  constexpr int kMinimum = 0;  // CUmemAllocationGranularity_flags
+  size_t piece = kPiece;
+  const CUmemAllocationProp properties{.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                       .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                       .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+                                       .win32HandleMetaData = nullptr,
+                                       .allocFlags = {}};
+  TUTTI_TRY(vendor.Check(vendor.cuMemGetAllocationGranularity(&piece, &properties, kMinimum),
+                         "cuMemGetAllocationGranularity"));
+  if (piece != 0 && kPiece % piece == 0) return {};
+  return Fail(CUDA_ERROR_NOT_SUPPORTED,
+              fmt::format("the driver maps memory of {} in pieces of {} bytes, and Tutti in pieces of {}", name, piece,
+                          kPiece));
 }
 
 Status Describe(const Vendor& vendor, CUdevice device, wire::DeviceInfo* info) {
@@ -90,7 +116,11 @@ tutti::Result<Device> OpenDevice(const Vendor& vendor) {
   if (count == 0) return Fail(CUDA_ERROR_NO_DEVICE, "the vendor's driver sees no device");
   TUTTI_TRY(vendor.Check(vendor.cuDeviceGet(&opened.device, 0), "cuDeviceGet"));
   TUTTI_TRY(Describe(vendor, opened.device, &opened.info));
-  TUTTI_TRY(CheckUsable(opened.info));
+  TUTTI_TRY(CheckUsable(vendor, opened.info));
+  TUTTI_TRY(CheckGranularity(vendor, opened.device, opened.info.name));
+  // Who waits for a stream sleeps: the end of a place waits for its kernels, which may run for ever. By default a
+  // driver spins where there are fewer contexts than processors. One that refuses this serves all the same.
+  (void)vendor.cuDevicePrimaryCtxSetFlags_v2(opened.device, CU_CTX_SCHED_BLOCKING_SYNC);
   TUTTI_TRY(vendor.Check(vendor.cuDevicePrimaryCtxRetain(&opened.context, opened.device), "cuDevicePrimaryCtxRetain"));
   TUTTI_TRY(vendor.Check(vendor.cuCtxSetCurrent(opened.context), "cuCtxSetCurrent"));
   int least = 0, most = 0;

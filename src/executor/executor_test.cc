@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "executor/leftovers.h"
 #include "executor/protocol/request.h"
 #include "executor/submitter.h"
 #include "executor/testing/submitter_fixture.h"
@@ -214,6 +215,27 @@ TEST_F(ContextTest, AContextThatHasNoRoomForAnEventIsNotLost) {
   EXPECT_FALSE(context_.lost());
 }
 
+// No document says of an event that is made or looked at that the driver then tells what a kernel has done.
+TEST_F(ContextTest, AStreamInWhichNothingIsTellsThatTheContextIsLost) {
+  driver_.streams = CUDA_ERROR_UNKNOWN;
+  ASSERT_TRUE(context_.Open());
+  context_.NoteFailure({.code = CUDA_ERROR_UNKNOWN});
+  EXPECT_TRUE(context_.lost());
+}
+
+TEST_F(ContextTest, WhatTheDriverSaysOfACallIsEnoughWhereItIsTheContexts) {
+  ASSERT_TRUE(context_.Open());
+  const Status said = vendor_.Check(CUDA_ERROR_LAUNCH_FAILED, "cuLaunchKernelEx");
+  context_.NoteFailure(said.error());
+  EXPECT_TRUE(context_.lost());
+}
+
+TEST_F(ContextTest, AFaultThatOnlyAFenceHasSeenIsNotTheContexts) {
+  ASSERT_TRUE(context_.Open());
+  context_.NoteFailure({.code = CUDA_ERROR_ILLEGAL_ADDRESS, .text = "a fault of a kernel"});
+  EXPECT_FALSE(context_.lost());
+}
+
 TEST_F(ContextTest, AContextThatIsLostIsTheFailureOfAllPlacesAndWakesThem) {
   Place one(this), two(this);
   driver_.copies = driver_.context = CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -239,6 +261,45 @@ TEST_F(ContextTest, ALimitIsTheLargestThatAPlaceHasAskedFor) {
   EXPECT_THAT(driver_.calls, ElementsAre("limit 0 is 2000", "limit 0 is 4000", "limit 0 is 4000", "limit 0 is 10001",
                                          "limit 0 is 1000"))
       << "what was refused is forgotten, and so is who has gone";
+}
+
+// A driver may have who asks wait for what another thread asks of it.
+TEST_F(ContextTest, WhoLooksWhetherTheContextIsLostHoldsUpNobodyWhoGivesItRecords) {
+  Place one(this), two(this);
+  ASSERT_TRUE(context_.Open());
+  std::future<bool> asked;
+  std::future_status status = std::future_status::deferred;
+  driver_.at_look = [&] {
+    asked = std::async(std::launch::async, [&] { return context_.IsAlone(one.exchange.get()); });
+    status = asked.wait_for(std::chrono::seconds(10));
+  };
+  context_.NoteFailure({.code = CUDA_ERROR_INVALID_VALUE});
+  EXPECT_EQ(status, std::future_status::ready);
+  EXPECT_FALSE(asked.get());
+}
+
+TEST_F(ContextTest, ModulesStayLoadedWhileSomethingRunsAndNoLonger) {
+  Place one(this);
+  Leftovers leftovers(vendor_, &context_, nullptr);
+  EXPECT_TRUE(leftovers.Unload(nullptr));
+  EXPECT_EQ(driver_.unloaded, 1) << "nothing runs";
+  driver_.reached = false;
+  Copy(one);
+  EXPECT_TRUE(leftovers.Unload(nullptr));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(driver_.unloaded, 1);
+  driver_.reached = true;
+  one.submitter.Step();
+  while (driver_.unloaded != 2) std::this_thread::yield();
+}
+
+TEST_F(ContextTest, TooManyModulesAreUnloadedWhateverRuns) {
+  Place one(this);
+  Leftovers leftovers(vendor_, &context_, nullptr);
+  driver_.reached = false;
+  Copy(one);
+  for (size_t i = 0; i <= Leftovers::kMost; ++i) EXPECT_TRUE(leftovers.Unload(nullptr));
+  while (driver_.unloaded != static_cast<int>(Leftovers::kMost) + 1) std::this_thread::yield();
 }
 
 TEST_F(ContextTest, WhatWaitsToSetALimitHoldsUpNoNewsOfALoss) {

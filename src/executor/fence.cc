@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "executor/own_stream.h"
 
 namespace tutti::executor {
 namespace {
 
 using namespace cuda;
 
-constexpr size_t kRecordBytes = 4096;
 constexpr uint32_t kGoOn = 0, kEnd = 1;  // what threads that jump back find
 constexpr uint8_t kWhole = guest::kFenceReadable | guest::kFenceWritable;
 
@@ -36,10 +36,10 @@ Status Fence::Open(uint64_t base, uint64_t host_bytes, uint64_t device_bytes) {
   host_bytes_ = host_bytes;
   bytes_ = host_bytes + device_bytes;
   if (is_open()) return {};
-  TUTTI_TRY(vendor_.Check(vendor_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0),
-                          "cuStreamCreateWithPriority"));
+  TUTTI_ASSIGN(stream_, CreateOwnStream(vendor_));
   shadow_.assign(bytes_ / guest::kFenceSlabBytes, 0);
-  TUTTI_TRY(vendor_.Check(vendor_.cuMemAlloc_v2(&map_, guest::FenceBytes(bytes_)), "cuMemAlloc"));
+  TUTTI_ASSIGN(piece_, memory_->Take(guest::FenceBytes(bytes_)));
+  map_ = piece_.device;
   TUTTI_TRY(Write(map_, shadow_.data(), shadow_.size()));
   printed_ = map_ + AlignUp(shadow_.size(), sizeof(uint64_t));
   const uint64_t none = 0;
@@ -49,12 +49,10 @@ Status Fence::Open(uint64_t base, uint64_t host_bytes, uint64_t device_bytes) {
   gates_ = stop_ + sizeof(uint64_t);
   const auto gates = std::make_unique<guest::LaunchGates>();
   TUTTI_TRY(Write(gates_, gates.get(), sizeof *gates));
-  TUTTI_TRY(prints_.Open(vendor_));
-  TUTTI_TRY(
-      vendor_.Check(vendor_.cuMemHostAlloc(&fault_, kRecordBytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-                    "cuMemHostAlloc"));
-  std::memset(fault_, 0, kRecordBytes);
-  return vendor_.Check(vendor_.cuMemHostGetDevicePointer_v2(&fault_address_, fault_, 0), "cuMemHostGetDevicePointer");
+  prints_.Open(&piece_.host->prints, piece_.host_address + offsetof(FenceMemory::Host, prints));
+  fault_address_ = piece_.host_address + offsetof(FenceMemory::Host, fault);
+  fault_ = &piece_.host->fault;
+  return {};
 }
 
 Status Fence::SetMemory(uint64_t address, uint64_t bytes, uint8_t bits) {
@@ -128,9 +126,9 @@ Status Fence::Close() {
     if (closed && !status) closed = status;
   };
   words_.clear();
-  if (map_ != 0) note(vendor_.Check(vendor_.cuMemFree_v2(std::exchange(map_, 0)), "cuMemFree"));
-  if (fault_ != nullptr) note(vendor_.Check(vendor_.cuMemFreeHost(std::exchange(fault_, nullptr)), "cuMemFreeHost"));
-  note(prints_.Close(vendor_));
+  fault_ = nullptr;
+  prints_.Close();
+  if (piece_.host != nullptr) memory_->GiveBack(std::exchange(piece_, {}));
   if (stream_ != nullptr)
     note(vendor_.Check(vendor_.cuStreamDestroy_v2(std::exchange(stream_, nullptr)), "cuStreamDestroy"));
   return closed;
@@ -139,15 +137,14 @@ Status Fence::Close() {
 // Acquire pairs with the barrier between a record's fields and its state (compiler/fence/check_functions.cc).
 std::optional<guest::FenceFault> Fence::Fault() const {
   if (fault_ == nullptr) return std::nullopt;
-  auto* const record = static_cast<guest::FenceFault*>(fault_);
   constexpr uint32_t kComplete = 2;
-  if (std::atomic_ref(record->state).load(std::memory_order_acquire) != kComplete) return std::nullopt;
-  return *record;
+  if (std::atomic_ref(fault_->state).load(std::memory_order_acquire) != kComplete) return std::nullopt;
+  return *fault_;
 }
 
 bool Fence::IsFaulting() const {
   if (fault_ == nullptr) return false;
-  return std::atomic_ref(static_cast<guest::FenceFault*>(fault_)->state).load(std::memory_order_acquire) == 1;
+  return std::atomic_ref(fault_->state).load(std::memory_order_acquire) == 1;
 }
 
 bool Fence::Allows(uint64_t address, uint64_t bytes, bool writes) const {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "executor/fence_memory.h"
 #include "executor/print_fifo.h"
 #include "executor/vendor.h"
 #include "guest/gpu/fenced_ptx.h"
@@ -21,7 +22,8 @@ namespace tutti::executor {
 
 class Fence {
  public:
-  explicit Fence(const Vendor& vendor) : vendor_(vendor) {}
+  // `memory` outlives it.
+  Fence(const Vendor& vendor, FenceMemory* memory) : vendor_(vendor), memory_(memory) {}
 
   // The window, before anything is mapped in its device part; all of its host part may be used by copies.
   Status Open(uint64_t base, uint64_t host_bytes, uint64_t device_bytes);
@@ -56,11 +58,13 @@ class Fence {
   Status Grow();
 
   const Vendor& vendor_;
+  FenceMemory* const memory_;
   cuda::CUstream stream_ = nullptr;
   uint64_t base_ = 0, host_bytes_ = 0, bytes_ = 0;  // of the window
-  cuda::CUdeviceptr map_ = 0, printed_ = 0, stop_ = 0, gates_ = 0;  // one allocation
+  FenceMemory::Piece piece_;
+  cuda::CUdeviceptr map_ = 0, printed_ = 0, stop_ = 0, gates_ = 0;  // in its device part
   cuda::CUdeviceptr fault_address_ = 0;
-  void* fault_ = nullptr;  // the same record, as this process has it
+  guest::FenceFault* fault_ = nullptr;  // the same record, as this process has it
   PrintFifo prints_;
   std::map<uint32_t, cuda::CUdeviceptr> words_;  // by module
   uint64_t run_bytes_ = 0;  // that modules have been told

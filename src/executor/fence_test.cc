@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -21,27 +22,41 @@ constexpr uint8_t kWhole = guest::kFenceReadable | guest::kFenceWritable;
 
 guest::FenceWords words;  // of the module
 
+constexpr int kMostUrgent = -5;
+int priority_of_streams = 0;
+int allocations = 0, frees = 0;  // of the driver's memory
+
 CUdeviceptr AddressOf(const void* bytes) { return reinterpret_cast<CUdeviceptr>(bytes); }
 
 Vendor InThisProcess() {
   Vendor vendor;
   vendor.cuGetErrorName = [](CUresult, const char**) -> CUresult { return CUDA_ERROR_INVALID_VALUE; };
-  vendor.cuStreamCreateWithPriority = [](CUstream*, unsigned, int) -> CUresult { return CUDA_SUCCESS; };
+  vendor.cuCtxGetStreamPriorityRange = [](int* least, int* most) -> CUresult {
+    *least = 0, *most = kMostUrgent;
+    return CUDA_SUCCESS;
+  };
+  vendor.cuStreamCreateWithPriority = [](CUstream*, unsigned, int priority) -> CUresult {
+    priority_of_streams = priority;
+    return CUDA_SUCCESS;
+  };
   vendor.cuStreamSynchronize = [](CUstream) -> CUresult { return CUDA_SUCCESS; };
   vendor.cuMemAlloc_v2 = [](CUdeviceptr* address, size_t bytes) -> CUresult {
+    ++allocations;
     *address = AddressOf(new uint8_t[bytes]);
     return CUDA_SUCCESS;
   };
-  vendor.cuMemFree_v2 = [](CUdeviceptr address) -> CUresult {
-    delete[] reinterpret_cast<uint8_t*>(address);
+  vendor.cuMemFree_v2 = [](CUdeviceptr) -> CUresult {
+    ++frees;
     return CUDA_SUCCESS;
   };
   vendor.cuMemHostAlloc = [](void** memory, size_t bytes, unsigned) -> CUresult {
-    *memory = new uint8_t[bytes];
+    ++allocations;
+    *memory = std::aligned_alloc(alignof(FenceMemory::Host), bytes);
     return CUDA_SUCCESS;
   };
   vendor.cuMemFreeHost = [](void* memory) -> CUresult {
-    delete[] static_cast<uint8_t*>(memory);
+    ++frees;
+    std::free(memory);
     return CUDA_SUCCESS;
   };
   vendor.cuMemHostGetDevicePointer_v2 = [](CUdeviceptr* address, void* memory, unsigned) -> CUresult {
@@ -75,8 +90,25 @@ class FenceTest : public testing::Test {
   guest::FenceFault& record() { return *reinterpret_cast<guest::FenceFault*>(words.fault); }
 
   Vendor vendor_ = InThisProcess();
-  Fence fence_{vendor_};
+  FenceMemory memory_{vendor_};
+  Fence fence_{vendor_, &memory_};
 };
+
+// A driver may wait for running kernels before it frees memory, and neighbours' may run for ever.
+TEST_F(FenceTest, WhatOnePlaceGivesBackIsTheNextOnesAndNothingIsFreed) {
+  allocations = frees = 0;
+  fence_.TakePrints();
+  ASSERT_TRUE(fence_.Close());
+  Fence next(vendor_, &memory_);
+  ASSERT_TRUE(next.Open(kBase, kHost, kDevice));
+  EXPECT_EQ(allocations, 0);
+  EXPECT_FALSE(next.Fault());
+  EXPECT_FALSE(next.Allows(kDeviceBase, kSlab, false)) << "it has no memory yet, whatever the last one had";
+  ASSERT_TRUE(next.Close());
+  EXPECT_EQ(frees, 0);
+}
+
+TEST_F(FenceTest, ItsWordsGoBeforeWhatWaitsOfPrograms) { EXPECT_EQ(priority_of_streams, kMostUrgent); }
 
 TEST_F(FenceTest, TheRunGrowsToTheFirstSlabWithoutMemory) {
   EXPECT_EQ(words.run_base, kDeviceBase);

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +18,8 @@
 #include "executor/context.h"
 #include "executor/device.h"
 #include "executor/device_files.h"
+#include "executor/fence_memory.h"
+#include "executor/leftovers.h"
 #include "executor/place.h"
 #include "executor/protocol/request.h"
 #include "executor/text_capture.h"
@@ -58,6 +61,11 @@ Status Run(const std::string& vendor_path, TextCapture* texts) {
   if (vendor && !vendor->ours) MakeDeviceFiles();
   const Status entered = EnterDomain(vendor && vendor->ours);
   auto device = vendor ? OpenDevice(*vendor) : std::unexpected(vendor.error());
+  std::optional<Context> context;
+  if (device) {
+    context.emplace(*vendor);
+    if (const Status opened = context->Open(); !opened) device = std::unexpected(opened.error());
+  }
   const Status filtered = FilterSystemCalls();
   if (device) {
     hello.device = device->info;
@@ -70,8 +78,14 @@ Status Run(const std::string& vendor_path, TextCapture* texts) {
   }
   TUTTI_TRY(os::Send(kControlFd, Serialize(hello)));
   if (!device) return std::unexpected(device.error());
-  Context context(*vendor);
-  const Status served = TakeClients({.vendor = &*vendor, .device = &*device, .context = &context, .texts = texts});
+  FenceMemory fence_memory(*vendor);
+  Leftovers leftovers(*vendor, &*context, device->context);
+  const Status served = TakeClients({.vendor = &*vendor,
+                                     .device = &*device,
+                                     .context = &*context,
+                                     .texts = texts,
+                                     .fence_memory = &fence_memory,
+                                     .leftovers = &leftovers});
   // The driver may have threads that nothing ends, as places may, and the server waits for nothing that we still have.
   _exit(served ? 0 : 1);
 }

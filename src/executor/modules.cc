@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "executor/image_facts.h"
+#include "executor/own_stream.h"
 #include "guest/gpu/managed_variables.h"
 
 namespace tutti::executor {
@@ -53,12 +54,12 @@ tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& im
   if (info && facts.prints && !(is_fenced && fenced())) prints_.store(true, std::memory_order_relaxed);
   if (!info) {
     if (fenced()) fence_->Leave(number);
-    vendor_.cuModuleUnload(module.handle);
+    (void)UnloadFromDriver(module.handle);
     return std::unexpected(info.error());
   }
   std::lock_guard lock(mutex_);
   if (!modules_.emplace(number, module).second) {
-    vendor_.cuModuleUnload(module.handle);
+    (void)UnloadFromDriver(module.handle);
     return Fail(CUDA_ERROR_INVALID_HANDLE, "a module's number twice");
   }
   return Loaded{.info = std::move(*info), .log = info_log, .state = facts.state, .managed_bytes = module.managed_bytes};
@@ -177,9 +178,7 @@ Status Modules::PlaceManaged(uint32_t number, uint64_t address, bool fresh) {
   std::lock_guard lock(mutex_);
   const auto found = modules_.find(number);
   if (found == modules_.end()) return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", number));
-  CUstream stream = nullptr;
-  TUTTI_TRY(vendor_.Check(vendor_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
-                          "cuStreamCreateWithPriority"));
+  TUTTI_ASSIGN(const CUstream stream, CreateOwnStream(vendor_));
   const auto copy = [&](CUdeviceptr to, CUdeviceptr from, uint64_t bytes) {
     return vendor_.Check(vendor_.cuMemcpyAsync(to, from, bytes, stream), "cuMemcpyAsync");
   };
@@ -203,14 +202,19 @@ Status Modules::Unload(uint32_t number) {
   const CUmodule handle = found->second.handle;
   modules_.erase(found);
   if (fenced()) fence_->Leave(number);
-  return vendor_.Check(vendor_.cuModuleUnload(handle), "cuModuleUnload");
+  return UnloadFromDriver(handle);
+}
+
+Status Modules::UnloadFromDriver(CUmodule module) const {
+  return leftovers_ != nullptr ? leftovers_->Unload(module)
+                               : vendor_.Check(vendor_.cuModuleUnload(module), "cuModuleUnload");
 }
 
 Status Modules::UnloadAll() {
   std::lock_guard lock(mutex_);
   Status unloaded;
   for (const auto& [number, module] : modules_) {
-    const Status status = vendor_.Check(vendor_.cuModuleUnload(module.handle), "cuModuleUnload");
+    const Status status = UnloadFromDriver(module.handle);
     if (unloaded && !status) unloaded = status;
   }
   modules_.clear();

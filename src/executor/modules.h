@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "executor/fence.h"
 #include "executor/image_facts.h"
+#include "executor/leftovers.h"
 #include "executor/vendor.h"
 #include "module/module_info.h"
 
@@ -23,8 +24,10 @@ class Modules {
  public:
   // `fence`: of the place, if its modules are fenced. Outlives this.
   // The device has that capability (90 for 9.0).
-  explicit Modules(const Vendor& vendor, Fence* fence = nullptr, uint32_t capability = 0)
-      : vendor_(vendor), fence_(fence), capability_(capability) {}
+  // `leftovers`: null: what is unloaded is so at once.
+  explicit Modules(const Vendor& vendor, Fence* fence = nullptr, uint32_t capability = 0,
+                   Leftovers* leftovers = nullptr)
+      : vendor_(vendor), fence_(fence), capability_(capability), leftovers_(leftovers) {}
 
   struct Loaded {
     module::ModuleInfo info;
@@ -77,6 +80,7 @@ class Modules {
     uint64_t managed_bytes = 0;
   };
   Result<Loaded> LoadNow(uint32_t number, const Image& image, bool is_fenced);
+  Status UnloadFromDriver(cuda::CUmodule module) const;
   bool fenced() const { return fence_ != nullptr && fence_->is_open(); }
   Result<module::ModuleInfo> Describe(Module& module, const ImageFacts& facts, bool takes_numbers);
   Result<module::KernelInfo> Describe(cuda::CUfunction function) const;
@@ -87,6 +91,7 @@ class Modules {
   const Vendor& vendor_;
   Fence* const fence_;  // null: none
   const uint32_t capability_;
+  Leftovers* const leftovers_;
   std::mutex mutex_;
   std::map<uint32_t, Module> modules_;
   std::atomic<bool> prints_{false};

@@ -33,6 +33,8 @@ class Place {
     const Device* device = nullptr;
     Context* context = nullptr;
     TextCapture* texts = nullptr;
+    FenceMemory* fence_memory = nullptr;
+    Leftovers* leftovers = nullptr;
   };
   // `message`: a kEnter. Fails if it is none.
   static Result<std::unique_ptr<Place>> Create(const Executor& executor, os::Message message);

@@ -33,20 +33,11 @@ class Record : public guest::GuestMemory {
 
 }  // namespace
 
-Status PrintFifo::Open(const Vendor& vendor) {
-  void* memory = nullptr;
-  TUTTI_TRY(vendor.Check(
-      vendor.cuMemHostAlloc(&memory, sizeof(guest::PrintFifo), CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-      "cuMemHostAlloc"));
-  std::memset(memory, 0, sizeof(guest::PrintFifo));
-  fifo_ = static_cast<guest::PrintFifo*>(memory);
-  return vendor.Check(vendor.cuMemHostGetDevicePointer_v2(&address_, memory, 0), "cuMemHostGetDevicePointer");
-}
-
-Status PrintFifo::Close(const Vendor& vendor) {
-  address_ = 0;
-  if (fifo_ == nullptr) return {};
-  return vendor.Check(vendor.cuMemFreeHost(std::exchange(fifo_, nullptr)), "cuMemFreeHost");
+void PrintFifo::Open(guest::PrintFifo* fifo, CUdeviceptr address) {
+  fifo_ = fifo;
+  address_ = address;
+  consumed_ = 0;
+  is_broken_ = false;
 }
 
 // Acquire pairs with the barrier before a record's length (compiler/fence/print_functions.cc).

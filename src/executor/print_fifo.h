@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "executor/vendor.h"
+#include "cuda/types.h"
 #include "guest/gpu/print_fifo.h"
 
 namespace tutti::executor {
@@ -16,9 +15,10 @@ namespace tutti::executor {
 // Of one thread, but for Open, which comes before kernels that print.
 class PrintFifo {
  public:
-  Status Open(const Vendor& vendor);
+  // Of zeros, as this process and as kernels have it.
+  void Open(guest::PrintFifo* fifo, cuda::CUdeviceptr address);
   // Nothing writes to it any more.
-  Status Close(const Vendor& vendor);
+  void Close() { Open(nullptr, 0); }
   cuda::CUdeviceptr address() const { return address_; }
 
   struct Texts {

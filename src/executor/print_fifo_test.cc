@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -15,26 +16,9 @@ namespace {
 
 using namespace cuda;
 
-guest::PrintFifo* fifo = nullptr;
-
 class PrintFifoTest : public testing::Test {
  protected:
-  PrintFifoTest() {
-    vendor_.cuMemHostAlloc = [](void** memory, size_t, unsigned) -> CUresult {
-      *memory = fifo = new guest::PrintFifo;
-      return CUDA_SUCCESS;
-    };
-    vendor_.cuMemFreeHost = [](void* memory) -> CUresult {
-      delete static_cast<guest::PrintFifo*>(memory);
-      return CUDA_SUCCESS;
-    };
-    vendor_.cuMemHostGetDevicePointer_v2 = [](CUdeviceptr* address, void*, unsigned) -> CUresult {
-      *address = 1;
-      return CUDA_SUCCESS;
-    };
-    EXPECT_TRUE(texts_.Open(vendor_));
-  }
-  ~PrintFifoTest() override { EXPECT_TRUE(texts_.Close(vendor_)); }
+  PrintFifoTest() { texts_.Open(fifo.get(), 1); }
 
   // As a kernel would: a record of this format, and behind it of these bytes, which begin with the arguments.
   void Write(std::string_view format, std::vector<uint8_t> behind = {}, guest::PrintHead head = {}) {
@@ -56,7 +40,7 @@ class PrintFifoTest : public testing::Test {
     return bytes;
   }
 
-  Vendor vendor_;
+  const std::unique_ptr<guest::PrintFifo> fifo{new guest::PrintFifo()};
   PrintFifo texts_;
   uint64_t written_ = 0;
 };
@@ -97,14 +81,14 @@ TEST_F(PrintFifoTest, StringsAndArgumentsAreOfTheRecordAlone) {
 TEST_F(PrintFifoTest, NothingMoreIsReadWhereALengthCannotBe) {
   for (const uint32_t bytes : {4u, 17u, 8u, uint32_t{guest::kPrintRingBytes} + 8, ~0u}) {
     PrintFifo texts;
-    ASSERT_TRUE(texts.Open(vendor_));
+    std::memset(fifo.get(), 0, sizeof *fifo);
+    texts.Open(fifo.get(), 1);
     written_ = 0;
     Write("text", {}, {.bytes = bytes});
     EXPECT_EQ(texts.Take().bytes, 0u) << bytes;
     written_ = 0;
     Write("text");
     EXPECT_EQ(texts.Take().bytes, 0u) << bytes;
-    EXPECT_TRUE(texts.Close(vendor_));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "os/futex.h"
@@ -81,6 +82,7 @@ bool Submitter::Step() {
   }
   if (*harvested || *asked) WakeServer();
   if (busy_.empty()) {  // who has asked has it now
+    SayWhetherItRuns(false);
     Hold asked = Hold::kAsked;
     hold_.compare_exchange_strong(asked, Hold::kHeld, std::memory_order_acq_rel);
   }
@@ -100,6 +102,7 @@ Status Submitter::Execute(std::span<const uint8_t> record) {
   if (head.kind == DispatchKind::kPoint && stream.handle != nullptr) return PutMark(stream);
   if (stream.handle == nullptr || head.sequence != stream.issued + 1)
     return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("record {} of stream {}", head.sequence, head.stream));
+  SayWhetherItRuns(true);
   if (head.kind != DispatchKind::kTime) TUTTI_TRY(MarkWhatMayEnd(stream));  // that is a mark itself
   // First: where this process is killed in the call, the server must know that it may have begun. It reads that when
   // the process has ended.
@@ -412,6 +415,14 @@ void Submitter::FailAll(const Error& error) {
   WakeServer();
 }
 
+void Submitter::SayWhetherItRuns(bool runs) {
+  if (context_ == nullptr || runs == std::exchange(runs_, runs)) return;
+  if (runs)
+    context_->Begin();
+  else
+    context_->End();
+}
+
 void Submitter::WakeServer() const {
   if (exchange_->server_sleeps.exchange(0, std::memory_order_seq_cst) != 0) eventfd_write(bell_, 1);
 }
@@ -451,6 +462,7 @@ Status Submitter::Close() {
     for (const Mark& mark : stream.marks) events_.push_back(mark.event);  // those of the clock, too
     stream = {};
   }
+  SayWhetherItRuns(false);
   if (texts_ != nullptr && modules_->prints()) HandOnTexts();  // which would be another one's
   for (const CUevent event : events_) note(vendor_.Check(vendor_.cuEventDestroy_v2(event), "cuEventDestroy"));
   events_.clear();

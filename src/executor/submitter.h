@@ -94,6 +94,7 @@ class Submitter {
   Result<Withdrawal> Withdraw(Withdrawal asked);
   Status CheckReach(uint64_t address, uint64_t bytes, bool writes) const;
   Result<cuda::CUevent> TakeEvent();
+  void SayWhetherItRuns(bool runs);
   void HandOnTextsOf(cuda::CUevent behind);
   void FailAll(const Error& error);
   void HandOnTexts();
@@ -118,6 +119,7 @@ class Submitter {
   std::vector<uint32_t> busy_;  // streams with something that is not done
   std::vector<cuda::CUevent> events_;  // free ones
   std::vector<uint8_t> arguments_;  // of a launch, with its number
+  bool runs_ = false;  // Context::Begin
   std::atomic<bool> failed_{false}, withdrawn_{false};
   std::atomic<bool> stop_{false};
   enum class Hold : uint32_t { kNone, kAsked, kHeld };  // held: nothing is given to the driver, and it has nothing

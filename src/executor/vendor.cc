@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "cuda/result.h"
+
 namespace tutti::executor {
 namespace {
 
@@ -38,6 +40,7 @@ Result<Vendor> Vendor::Open(const std::string& path) {
 
 Status Vendor::Check(cuda::CUresult status, std::string_view call) const {
   if (status == cuda::CUDA_SUCCESS) return {};
+  if (cuda::EndsContext(status)) has_said_the_end_->store(true, std::memory_order_release);
   const char* name = nullptr;
   if (cuGetErrorName(status, &name) != cuda::CUDA_SUCCESS || name == nullptr) name = "an unknown error";
   return Fail(status, fmt::format("{}: {} ({})", call, name, status));

@@ -1,6 +1,7 @@
 // The vendor's driver, opened by path and used through a table (vendor.def). No other place of Tutti has its symbols.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -24,8 +25,13 @@ struct Vendor : cuda::VendorTable {
 
   // Opens the driver. It stays open.
   static Result<Vendor> Open(const std::string& path);
-  // "cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY"; success if `status` is 0.
+  // "cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY"; success if `status` is 0. Thread-safe.
   Status Check(cuda::CUresult status, std::string_view call) const;
+  // A call that was checked has said an error that is the context's from then on (cuda::EndsContext). Thread-safe.
+  bool has_said_the_end() const { return has_said_the_end_->load(std::memory_order_acquire); }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> has_said_the_end_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace tutti::executor

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "executor/own_stream.h"
 #include "os/memory.h"
 
 namespace tutti::executor {
@@ -37,8 +38,7 @@ tutti::Result<uint64_t> Window::Open(os::Fd host_file, uint64_t host_bytes, uint
   host_bytes_ = host_bytes;
   device_bytes_ = device_bytes;
   if (stream_ == nullptr) {  // one may be asked for in vain
-    TUTTI_TRY(vendor_.Check(vendor_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0),
-                            "cuStreamCreateWithPriority"));
+    TUTTI_ASSIGN(stream_, CreateOwnStream(vendor_));
   }
   // Our own driver reaches the host part by a mapping of the file at reserved addresses, others as registered memory of
   // this process, which lies where nothing is reserved.

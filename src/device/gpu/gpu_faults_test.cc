@@ -101,6 +101,7 @@ TEST_F(GpuFaults, ADeviceThatLacksWhatEveryClientNeedsIsRefused) {
       {cuda::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, "addresses that host and device share"},
       {cuda::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, "host memory that kernels reach"},
       {cuda::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, "registration of host memory"},
+      {cuda::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, "at the host's own addresses"},
       {cuda::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "mapped at chosen addresses"},
       {cuda::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "share by descriptors"}};
   for (const auto& [attribute, what] : needed) {
@@ -109,6 +110,14 @@ TEST_F(GpuFaults, ADeviceThatLacksWhatEveryClientNeedsIsRefused) {
     EXPECT_EQ(backend.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
     EXPECT_THAT(backend.error().text, testing::HasSubstr(what));
   }
+}
+
+TEST_F(GpuFaults, ADriverWithLargerPiecesOfMemoryIsRefusedAndOneWithSmallerOnesIsNot) {
+  const auto backend = Start("cuMemGetAllocationGranularity=answer:33554432");
+  ASSERT_FALSE(backend);
+  EXPECT_EQ(backend.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_THAT(backend.error().text, testing::HasSubstr("in pieces of 33554432 bytes"));
+  EXPECT_TRUE(Counts(*Serve("cuMemGetAllocationGranularity=answer:65536"), 4));
 }
 
 TEST_F(GpuFaults, ALaunchThatFailsIsItsClientsFault) {

@@ -86,6 +86,26 @@ TEST_F(GpuShared, AClientThatEndsLeavesTheOthersRunningAndGivesBackWhatItHad) {
   EXPECT_TRUE(BecomeExecutors(2));
 }
 
+// As they do that wait for all that runs in the context before they free memory or unload a module.
+TEST_F(GpuShared, TheEndOfAClientAsksTheDriverForNothingThatMayWaitForAnothersKernels) {
+  GpuFixture::Start({.isolation = Isolation::kShared,
+                     .plan = "cuMemFree_v2=hang,cuMemFreeHost=hang,cuModuleUnload=hang",
+                     .fenced = true});
+  const auto two = Serve("a");
+  const uint64_t word = Spin(*two), before = used();
+  auto one = Serve("a");
+  EXPECT_TRUE(one->Computes());
+  const uint64_t base = one->space().window_base();
+  one.reset();
+  EXPECT_EQ(used(), before) << "it is over";
+  const auto next = Serve("a");
+  EXPECT_EQ(next->space().window_base(), base) << "in its place";
+  EXPECT_TRUE(next->Computes());
+  EndSpin(*two, word);
+  EXPECT_TRUE(two->Synchronize(1));
+  EXPECT_TRUE(two->sink().faults().empty());
+}
+
 TEST_F(GpuShared, TheLastOneToEndEndsTheExecutor) {
   Start(8);
   auto one = Serve("a"), two = Serve("a");

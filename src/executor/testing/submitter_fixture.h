@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,10 +22,13 @@ struct FakeDriver {
   std::map<const void*, std::string> at;  // event -> the stream's calls before it was recorded
   bool reached = true;  // whether events are
   cuda::CUresult context = cuda::CUDA_SUCCESS;  // what a kernel has done to it
+  cuda::CUresult streams = cuda::CUDA_SUCCESS;  // what is said of those in which nothing is
   cuda::CUresult copies = cuda::CUDA_SUCCESS;
   cuda::CUresult copies_of_rows = cuda::CUDA_SUCCESS;
   cuda::CUresult events = cuda::CUDA_SUCCESS;  // to be made
   std::function<void()> at_limit = [] {};  // while one is set
+  std::function<void()> at_look = [] {};  // while a stream is looked at
+  std::atomic<int> unloaded{0};  // modules
   uintptr_t last = 0;
 };
 inline FakeDriver* driver = nullptr;
@@ -42,6 +46,19 @@ inline Vendor MakeVendor() {
   vendor.cuGetErrorName = [](cuda::CUresult, const char** name) {
     *name = "CUDA_ERROR_OF_TEST";
     return cuda::CUDA_SUCCESS + 0;
+  };
+  vendor.cuCtxGetStreamPriorityRange = [](int* least, int* most) -> cuda::CUresult {
+    *least = *most = 0;
+    return cuda::CUDA_SUCCESS;
+  };
+  vendor.cuStreamQuery = [](cuda::CUstream) -> cuda::CUresult {
+    driver->at_look();
+    return driver->streams;
+  };
+  vendor.cuCtxSetCurrent = [](cuda::CUcontext) -> cuda::CUresult { return cuda::CUDA_SUCCESS; };
+  vendor.cuModuleUnload = [](cuda::CUmodule) -> cuda::CUresult {
+    ++driver->unloaded;
+    return cuda::CUDA_SUCCESS;
   };
   vendor.cuStreamCreateWithPriority = [](cuda::CUstream* out, unsigned, int) -> cuda::CUresult { return Make(out); };
   vendor.cuEventCreate = [](cuda::CUevent* out, unsigned) -> cuda::CUresult {

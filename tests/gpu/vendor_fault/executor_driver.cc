@@ -13,6 +13,8 @@ template <typename... A>
 void Amend(const std::tuple<A...>& arguments, long number) {
   if constexpr (std::is_same_v<std::tuple<A...>, std::tuple<int*, int, int>>)
     *std::get<0>(arguments) = static_cast<int>(number);
+  if constexpr (std::is_same_v<std::tuple<A...>, std::tuple<size_t*, const CUmemAllocationProp*, int>>)
+    *std::get<0>(arguments) = static_cast<size_t>(number);
 }
 
 // Now: later its process may open less.

@@ -8,7 +8,7 @@
 //     escape       returns which attempt to reach beyond its process was not refused (vendor_fault/escape.h), as an
 //                  error, or does what it should
 //     answer:N     does what it should and answers N: the compute mode of cuDeviceGetAttribute (for executors any
-//                  attribute), the free bytes of cuMemGetInfo_v2
+//                  attribute), the bytes of cuMemGetAllocationGranularity, the free bytes of cuMemGetInfo_v2
 //
 // The driver that does the work is named by TUTTI_GPU_LIE_DRIVER.
 #pragma once

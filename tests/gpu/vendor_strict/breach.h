@@ -13,6 +13,7 @@ int Breach(const char* rule, int status, const std::string& text);
 
 // Whether a word stands in TUTTI_STRICT_MODES, a list with commas between: what the documentation leaves to a driver.
 //   other_addresses   reservations are never where they are wished
+//   quiet_events      events that are recorded nowhere say nothing of what kernels have done to the context
 //   no_odd_pitches    copies of rows within the device take pitches of cuMemAllocPitch only
 bool Has(const char* mode);
 

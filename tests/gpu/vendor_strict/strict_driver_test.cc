@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cuda/device_attribute.h"
@@ -240,6 +242,38 @@ TEST_F(StrictDriver, HoldsStreamsAndEvents) {
   ASSERT_EQ(cu_.cuStreamCreateWithPriority(&stream, 0, 0), CUDA_SUCCESS);
   EXPECT_EQ(cu_.cuStreamDestroy_v2(stream), CUDA_SUCCESS);
   Refused("handles-are-alive", CUDA_ERROR_INVALID_HANDLE, cu_.cuStreamSynchronize(stream));
+}
+
+TEST_F(StrictDriver, HoldsTimesOfEvents) {
+  CUevent timed = nullptr, behind = nullptr, untimed = nullptr;
+  ASSERT_EQ(cu_.cuEventCreate(&timed, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cu_.cuEventCreate(&behind, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cu_.cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  ASSERT_EQ(cu_.cuEventRecord(timed, stream_), CUDA_SUCCESS);
+  ASSERT_EQ(cu_.cuEventRecord(untimed, stream_), CUDA_SUCCESS);
+  float ms = 0;
+  Refused("times-are-of-events-that-have-some", CUDA_ERROR_INVALID_HANDLE, cu_.cuEventElapsedTime(&ms, timed, untimed));
+  Refused("times-are-of-events-that-have-some", CUDA_ERROR_INVALID_HANDLE, cu_.cuEventElapsedTime(&ms, timed, behind));
+  std::atomic<bool> goes_on{false};
+  const CUhostFn wait = [](void* flag) {
+    while (!static_cast<std::atomic<bool>*>(flag)->load()) std::this_thread::yield();
+  };
+  ASSERT_EQ(cu_.cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  ASSERT_EQ(cu_.cuLaunchHostFunc(stream_, wait, &goes_on), CUDA_SUCCESS);
+  ASSERT_EQ(cu_.cuEventRecord(behind, stream_), CUDA_SUCCESS);
+  Refused("times-are-of-events-that-are-reached", CUDA_ERROR_NOT_READY, cu_.cuEventElapsedTime(&ms, timed, behind));
+  goes_on = true;
+  ASSERT_EQ(cu_.cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cu_.cuEventElapsedTime(&ms, timed, behind), CUDA_SUCCESS);
+  for (const CUevent event : {timed, behind, untimed}) EXPECT_EQ(cu_.cuEventDestroy_v2(event), CUDA_SUCCESS);
+}
+
+TEST_F(StrictDriver, HoldsFunctionsOfTheHost) {
+  static std::atomic<int> said{0};
+  const CUhostFn calls = [](void*) { said = cu_.cuStreamQuery(stream_); };
+  ASSERT_EQ(cu_.cuLaunchHostFunc(stream_, calls, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cu_.cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  Refused("host-functions-call-nothing-of-it", CUDA_ERROR_NOT_PERMITTED, static_cast<CUresult>(said.load()));
 }
 
 TEST_F(StrictDriver, HoldsCompiling) {

@@ -51,8 +51,32 @@ int WorkRules::CheckHandle(const char* call, const void* handle) {
 
 int WorkRules::End(const char* call, const void* handle) {
   const std::lock_guard lock(mutex_);
+  recorded_.erase(handle);
+  timed_.erase(handle);
   if (handles_.erase(handle) != 0) return CUDA_SUCCESS;
   return Breach("handles-are-alive", CUDA_ERROR_INVALID_HANDLE, call);
+}
+
+void WorkRules::NoteEvent(const void* event, bool has_time) {
+  Note(event);
+  const std::lock_guard lock(mutex_);
+  if (has_time) timed_.insert(event);
+}
+
+int WorkRules::CheckTime(const void* event) {
+  const std::lock_guard lock(mutex_);
+  if (timed_.contains(event) && recorded_.contains(event)) return CUDA_SUCCESS;
+  return Breach("times-are-of-events-that-have-some", CUDA_ERROR_INVALID_HANDLE, "cuEventElapsedTime");
+}
+
+void WorkRules::NoteRecorded(const void* event) {
+  const std::lock_guard lock(mutex_);
+  recorded_.insert(event);
+}
+
+bool WorkRules::IsRecorded(const void* event) {
+  const std::lock_guard lock(mutex_);
+  return recorded_.contains(event);
 }
 
 // CUjit_option: each names the type of its value, which stands in the pointer itself where it is a number.

@@ -20,6 +20,10 @@ class WorkRules {
   void Note(const void* handle);
   int CheckHandle(const char* call, const void* handle);  // 0, or INVALID_HANDLE
   int End(const char* call, const void* handle);  // also takes it out
+  void NoteEvent(const void* event, bool has_time);
+  int CheckTime(const void* event);  // 0, or INVALID_HANDLE
+  void NoteRecorded(const void* event);
+  bool IsRecorded(const void* event);
 
   int CheckJitOptions(const char* call, unsigned count, const cuda::CUjit_option* options, void* const* values);
   int CheckLinkInput(const void* data, size_t bytes, int type);
@@ -41,7 +45,7 @@ class WorkRules {
   Function& Of(cuda::CUfunction function);
 
   std::mutex mutex_;
-  std::set<const void*> handles_;
+  std::set<const void*> handles_, recorded_, timed_;
   std::map<cuda::CUfunction, Function> functions_;
   bool launched_what_prints_ = false, may_print_ = false;
 };

@@ -1,0 +1,58 @@
+#include "executor/leftovers.h"
+
+#include <chrono>
+#include <utility>
+
+#include "os/thread.h"
+
+namespace tutti::executor {
+
+Leftovers::~Leftovers() {
+  {
+    std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  if (unloads_.joinable()) unloads_.join();
+}
+
+Status Leftovers::UnloadNow(cuda::CUmodule module) const {
+  return vendor_.Check(vendor_.cuModuleUnload(module), "cuModuleUnload");
+}
+
+// A kernel that begins right behind the look is waited for all the same: whatever is launched may be endless, and to
+// hold up launches is what must not be.
+Status Leftovers::Unload(cuda::CUmodule module) {
+  if (!of_->anything_runs()) return UnloadNow(module);
+  std::unique_lock lock(mutex_);
+  if (!unloads_.joinable()) unloads_ = os::TryStartThread("leftovers", [this] { Run(); });
+  if (!unloads_.joinable()) {
+    lock.unlock();
+    return UnloadNow(module);
+  }
+  left_.push_back(module);
+  changed_.notify_all();
+  return {};
+}
+
+void Leftovers::Run() {
+  constexpr std::chrono::milliseconds kLook{20};
+  vendor_.cuCtxSetCurrent(context_);
+  std::unique_lock lock(mutex_);
+  while (!ends_) {
+    if (left_.empty()) {
+      changed_.wait(lock);
+    } else if (left_.size() <= kMost && of_->anything_runs()) {
+      changed_.wait_for(lock, kLook);
+    } else {
+      const std::vector<cuda::CUmodule> modules = std::exchange(left_, {});
+      lock.unlock();
+      for (const cuda::CUmodule module : modules) {
+        if (const Status unloaded = UnloadNow(module); !unloaded) of_->NoteFailure(unloaded.error());
+      }
+      lock.lock();
+    }
+  }
+}
+
+}  // namespace tutti::executor

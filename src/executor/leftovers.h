@@ -1,0 +1,48 @@
+// Modules that a program has unloaded, or has left as it ended, while something runs in the context. The driver may
+// wait for all of that before it unloads one, a neighbour's endless kernel too, and have others wait that call it
+// meanwhile, among them who gives records to it. So they stay loaded until nothing runs, or there are too many of them.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "executor/context.h"
+#include "executor/vendor.h"
+
+namespace tutti::executor {
+
+// Thread-safe.
+class Leftovers {
+ public:
+  static constexpr size_t kMost = 256;
+
+  // Both outlive it. `context` is made current in the thread that unloads what was left.
+  Leftovers(const Vendor& vendor, Context* of, cuda::CUcontext context) : vendor_(vendor), of_(of), context_(context) {}
+  // Without a wait for what is left.
+  ~Leftovers();
+  Leftovers(const Leftovers&) = delete;
+  Leftovers& operator=(const Leftovers&) = delete;
+
+  // At once where nothing runs: then fails as the driver does. With a context that is current.
+  Status Unload(cuda::CUmodule module);
+
+ private:
+  Status UnloadNow(cuda::CUmodule module) const;
+  void Run();
+
+  const Vendor& vendor_;
+  Context* const of_;
+  const cuda::CUcontext context_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<cuda::CUmodule> left_;
+  bool ends_ = false;
+  std::thread unloads_;  // from the first that is left on
+};
+
+}  // namespace tutti::executor
