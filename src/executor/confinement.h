@@ -4,6 +4,9 @@
 // What a driver needs is not ours to say, so these only deny what reaches beyond the process, and come as late as they
 // can: it opens its devices, names its sockets and starts its threads with its context. It loads its compiler, makes
 // threads, keeps its cache and opens devices later, too.
+//
+// A driver that does not survive one of them can be had without: TUTTI_EXECUTORS_UNCONFINED names what is left out,
+// with commas between: `memory`, `domain`, `filter` (in the order of what is below). What that is the server logs.
 #pragma once
 
 #include "base/error.h"

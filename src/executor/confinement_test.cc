@@ -64,6 +64,33 @@ class ExecutorConfinement : public testing::Test {
   std::filesystem::path home_;
 };
 
+// For a driver that does not survive it; the rest stays.
+TEST_F(ExecutorConfinement, LeavesOutWhatItIsToldTo) {
+  const auto without = [this](const char* parts, auto body) {
+    setenv("TUTTI_EXECUTORS_UNCONFINED", parts, 1);
+    const pid_t child = fork();
+    if (child == 0) {
+      HideMemory();
+      const bool in_domain = EnterDomain(false).has_value(), filtered = FilterSystemCalls().has_value();
+      _exit(body(in_domain, filtered) ? 0 : 1);
+    }
+    unsetenv("TUTTI_EXECUTORS_UNCONFINED");
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  };
+  const auto makes_a_file = [this] {
+    return open((home_ / "elsewhere").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0;
+  };
+  const auto reaches_out = [] { return socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != EPERM; };
+  const auto is_hidden = [] { return prctl(PR_GET_DUMPABLE) == 0; };
+  EXPECT_TRUE(without("filter", [&](bool, bool filtered) { return !filtered && reaches_out() && is_hidden(); }));
+  EXPECT_TRUE(without("memory,domain", [&](bool in_domain, bool filtered) {
+    return !in_domain && filtered && makes_a_file() && !reaches_out() && !is_hidden();
+  }));
+  if (HasLandlock()) EXPECT_TRUE(without("filter", [&](bool in_domain, bool) { return in_domain && !makes_a_file(); }));
+}
+
 TEST_F(ExecutorConfinement, RefusesEveryCallThatReachesOut) {
   for (const int call : os::CallsThatReachOut()) {
     if (call < 0) continue;  // not on this machine

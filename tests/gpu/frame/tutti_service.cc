@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/files.h"
 #include "frame/record.h"
 #include "frame/settings.h"
 #include "frame/talk.h"
@@ -18,9 +19,16 @@ std::string Installation() {
   return "";
 }
 
+// From step to step.
+std::string UnconfinedFile() { return Here().scratch + "/executors-unconfined"; }
+
 }  // namespace
 
-TuttiService::TuttiService(const std::string& isolation, bool trust) {
+std::string TuttiService::Unconfined() { return ReadFile(UnconfinedFile()); }
+void TuttiService::SetUnconfined(const std::string& parts) { WriteFile(UnconfinedFile(), parts); }
+bool TuttiService::is_unconfined_known() { return access(UnconfinedFile().c_str(), F_OK) == 0; }
+
+TuttiService::TuttiService(const std::string& isolation, bool trust, const std::string& unconfined) {
   const std::string folder = Installation();
   if (folder.empty()) GiveUp(Outcome::kLacks, "not here: tutti-control");
   programs_ = folder + "/bin";
@@ -31,10 +39,14 @@ TuttiService::TuttiService(const std::string& isolation, bool trust) {
   pipes_ = own + "/pipe";
   logs_ = Here().scratch + "/log";  // its logs are kept with those of the steps
   for (const std::string& made : {own, pipes_}) mkdir(made.c_str(), 0700);
-  daemon_ = {
-      {"CUDA_MPS_PIPE_DIRECTORY", pipes_},     {"CUDA_MPS_LOG_DIRECTORY", logs_}, {"TUTTI_DEVICE", "cuda"},
-      {"TUTTI_VENDOR_LIBCUDA", Here().vendor}, {"TUTTI_ISOLATION", isolation},    {"TUTTI_TRUST", trust ? "1" : "0"},
-      {"TUTTI_CACHE_DIR", own + "/code"}};
+  daemon_ = {{"CUDA_MPS_PIPE_DIRECTORY", pipes_},
+             {"CUDA_MPS_LOG_DIRECTORY", logs_},
+             {"TUTTI_DEVICE", "cuda"},
+             {"TUTTI_VENDOR_LIBCUDA", Here().vendor},
+             {"TUTTI_ISOLATION", isolation},
+             {"TUTTI_TRUST", trust ? "1" : "0"},
+             {"TUTTI_CACHE_DIR", own + "/code"},
+             {"TUTTI_EXECUTORS_UNCONFINED", unconfined}};
   // What not every machine has of the libraries that the server needs.
   if (const std::string beside = folder + "/system"; access(beside.c_str(), X_OK) == 0)
     daemon_.emplace_back("LD_LIBRARY_PATH", beside);

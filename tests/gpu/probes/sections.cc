@@ -12,7 +12,7 @@ constexpr const Probe* kProbes[] = {&kP8, &kP1, &kP2,  &kP5,  &kP3,  &kP12, &kP2
                                     &kP4, &kP7, &kP10, &kP11, &kP17, &kP19, &kP22, &kP6,  &kP9,  &kP15, &kP20, &kP21};
 constexpr const Probe* kNative[] = {&kN1, &kN2};
 constexpr const Probe* kSharing[] = {&kS1, &kS2};
-constexpr const Probe* kTutti[] = {&kT1, &kT5, &kT4, &kT2, &kT3};
+constexpr const Probe* kTutti[] = {&kT6, &kT1, &kT5, &kT4, &kT2, &kT3};
 
 constexpr Section kSections[] = {
     {"facts", "Facts", 6, kFactsProbes},

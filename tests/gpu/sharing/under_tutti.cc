@@ -1,5 +1,6 @@
 // Whether programs run under Tutti on this driver, and what they get: in a process of their own (`process`), in one
 // context of the driver for all (`shared`, trusted), and there with each kernel's addresses checked (`shared`, fenced).
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -81,6 +82,35 @@ void Compute(std::string_view policy) {
   }
 }
 
+// What executors are without, by steps.
+struct Confinement {
+  std::string_view step;
+  const char* without;
+  const char* meaning;
+};
+constexpr Confinement kConfinements[] = {
+    {"whole", "", "executors are confined, and the driver works"},
+    {"no_filter", "filter", "the driver does not survive the filter of system calls"},
+    {"no_domain", "domain", "the driver does not survive the Landlock domain"},
+    {"memory", "filter,domain", "the driver survives neither the filter nor the domain"},
+    {"nothing", "memory,domain,filter", "the driver does not survive PR_SET_DUMPABLE, or all of it together"},
+};
+
+// The first that works is what later steps have.
+void Confine(std::string_view step) {
+  const Confinement& confinement = *std::ranges::find(kConfinements, step, &Confinement::step);
+  if (TuttiService::is_unconfined_known()) {
+    Record().Set("executors are without", confinement.without).Set("not asked", "what works is known").Write();
+    return;
+  }
+  const TuttiService service("process", false, confinement.without);
+  Peer checker("checker", "", service.Client());
+  const Heard done = checker.Expect("done", 20);
+  const bool works = done.number(0) == 0 && checker.Finish();
+  Record().Set("executors are without", confinement.without).Set("works", works).Write();
+  if (works) TuttiService::SetUnconfined(confinement.without);
+}
+
 void Kernels(std::string_view policy) {
   const TuttiService service = ServiceOf(policy);
   std::vector<Peer> workers;
@@ -101,6 +131,18 @@ void Models(std::string_view policy) {
   for (const Work& work : ModelWork()) {
     for (size_t count = workers.size(); count >= 1; count /= 8) Together(workers, count, work, 2, How(policy));
   }
+}
+
+std::string DecideConfinement(const Evidence& evidence) {
+  for (const Confinement& confinement : kConfinements) {
+    if (evidence.Truth("T6", confinement.step, "works") != true) continue;
+    const std::string without = confinement.without;
+    return confinement.meaning + (without.empty() ? std::string()
+                                                  : ": it works with TUTTI_EXECUTORS_UNCONFINED=" + without +
+                                                        ", as the other steps of this section did; the log of `" +
+                                                        std::string(kConfinements[0].step) + "` says where it failed");
+  }
+  return evidence.Undecided("T6");
 }
 
 std::string DecideComputing(const Evidence& evidence) {
@@ -145,6 +187,11 @@ std::string DecideModels(const Evidence& evidence) {
 
 constexpr Role kRoles[] = {{"checker", RunChecker}, {"worker", RunKernelWorker}};
 constexpr Step kComputing[] = {{"process", Compute, 25}, {"trusted", Compute, 25}, {"fenced", Compute, 25}};
+constexpr Step kConfining[] = {{"whole", Confine, 25},
+                               {"no_filter", Confine, 25},
+                               {"no_domain", Confine, 25},
+                               {"memory", Confine, 25},
+                               {"nothing", Confine, 25}};
 constexpr Step kKernelSteps[] = {{"process", Kernels, 30}, {"trusted", Kernels, 30}, {"fenced", Kernels, 30}};
 // Machine code cannot be fenced.
 constexpr Step kModelSteps[] = {{"process", Models, 60}, {"trusted", Models, 60}};
@@ -152,6 +199,7 @@ constexpr Step kModelSteps[] = {{"process", Models, 60}, {"trusted", Models, 60}
 }  // namespace
 
 const Probe kT1{"T1", "Do programs compute what they should under Tutti?", kComputing, kRoles, DecideComputing};
+const Probe kT6{"T6", "Does the driver work in an executor that is confined?", kConfining, kRoles, DecideConfinement};
 const Probe kT2{"T2", "What do 1, 2, 4, 8 processes with small kernels get under Tutti?", kKernelSteps, kRoles,
                 DecideKernels};
 const Probe kT3{"T3", "What do 1 and 8 processes with models get under Tutti?", kModelSteps, {}, DecideModels};
