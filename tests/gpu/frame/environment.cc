@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "frame/files.h"
+#include "frame/kernel_log.h"
 
 namespace tutti::gpu {
 
@@ -31,6 +32,8 @@ std::string DescribeEnvironment(const Settings& settings) {
   const std::string processor = ReadFile("/proc/cpuinfo", 4 << 10);
   add("/proc/cpuinfo, first processor of " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)),
       processor.substr(0, processor.find("\n\n")));
+  const std::string problem = KernelLog().problem();
+  add("the kernel's log", problem.empty() ? "read: its lines of the GPU stand beside the steps" : problem);
   std::string devices;
   for (const std::string& name : FilesIn("/dev")) {
     if (name.starts_with("nvidia")) devices += name + " ";

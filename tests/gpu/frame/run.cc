@@ -23,6 +23,7 @@
 #include "frame/environment.h"
 #include "frame/files.h"
 #include "frame/find_driver.h"
+#include "frame/kernel_log.h"
 #include "frame/look.h"
 #include "frame/mps.h"
 #include "frame/numbers.h"
@@ -97,6 +98,7 @@ class Run {
       end("failed", std::string("no process could be started: ") + strerror(errno), 0);
       return std::nullopt;
     }
+    kernel_log_.News();  // what came between two steps is nobody's
     const Ending how = WaitFor(child, limit, &interrupted);
     const double seconds = time.seconds();
     const std::string calls = ReadProgress(progress.get());
@@ -116,6 +118,8 @@ class Run {
     } else if (status != kGaveUp && !(status >= kLookStatus && probe.id == "start")) {
       end("crashed", Describe(how.status) + inside, seconds);
     }
+    for (const std::string& line : kernel_log_.News())
+      Record(section.name, probe.id, step.name).Set("the kernel's log", line).Write(results());
     if (immortal > 0)
       Record(section.name, probe.id, step.name).Set("processes that could not be ended", immortal).Write(results());
     return status;
@@ -168,6 +172,7 @@ class Run {
   const RunPlan& plan_;
   os::Fd results_;
   Stopwatch since_;
+  KernelLog kernel_log_;
 };
 
 Verdict Refuse(Verdict verdict, const std::string& text) {

@@ -8,6 +8,7 @@
 #include "frame/files.h"
 #include "frame/probe.h"
 #include "probes/probes.h"
+#include "sharing/sharing.h"
 
 namespace tutti::gpu {
 namespace {
@@ -49,6 +50,22 @@ constexpr char kQuiet[] =
 
 TEST(Decisions, RecoveryIsOnIfMemoryIsIntactAndOthersWaitLittle) {
   EXPECT_TRUE(Has(Decide(kP8, {R"("probe":"P8","step":"trap",)" + std::string(kQuiet)}), "recovery is on by default"));
+}
+
+TEST(Decisions, WhatAConfinedDriverDoesNotSurviveIsNamed) {
+  EXPECT_EQ(Decide(kT6, {R"("probe":"T6","step":"whole","works":true)"}),
+            "executors are confined, and the driver works");
+  const std::string filter = Decide(kT6, {R"("probe":"T6","step":"whole","outcome":"failed","reason":"it ended")",
+                                          R"("probe":"T6","step":"no_filter","works":true)"});
+  EXPECT_TRUE(Has(filter, "filter of system calls")) << filter;
+  EXPECT_TRUE(Has(filter, "TUTTI_EXECUTORS_UNCONFINED=filter,")) << filter;
+}
+
+TEST(Decisions, ADriverThatDoesNotTellExecutorsOfALostContextIsLoud) {
+  const std::string row = R"("probe":"P8","step":"trap","calls that say so":"cuCtxSynchronize","calls that do not":)";
+  EXPECT_FALSE(Has(Decide(kP8, {row + R"("cuEventCreate")"}), "IsLost"));
+  EXPECT_TRUE(Has(Decide(kP8, {row + R"("cuStreamQuery (idle), cuEventCreate")"}),
+                  "IsLost must ask others, of: cuCtxSynchronize"));
 }
 
 TEST(Decisions, OneFaultThatSpoilsMemoryIsEnoughAgainstRecovery) {

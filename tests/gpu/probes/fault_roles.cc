@@ -9,6 +9,7 @@
 #include "frame/settings.h"
 #include "frame/slab.h"
 #include "probes/fault_kernels.h"
+#include "probes/sticky_calls.h"
 
 namespace tutti::gpu {
 
@@ -60,6 +61,7 @@ void RunCulprit(Channel& step, std::string_view kind) {
     CU(cuStreamSynchronize, stream);
   }
   Culprit culprit(gpu.device, kind);
+  StickyCalls calls(gpu.device);
   step.Say("ready");
   step.Hear(20);
   const auto launched_ns = static_cast<double>(NowNs());
@@ -70,6 +72,7 @@ void RunCulprit(Channel& step, std::string_view kind) {
   const int sticky = error.result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : CU_TRY(cuCtxSynchronize);
   step.Say("fault", {static_cast<double>(error.result), error.ms, launched_ns, static_cast<double>(sticky)});
   step.Hear(20);
+  if (EndsContext(sticky)) calls.Ask();  // when nobody measures any more
 }
 
 }  // namespace tutti::gpu

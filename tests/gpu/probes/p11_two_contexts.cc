@@ -4,6 +4,7 @@
 #include "frame/record.h"
 #include "probes/fault_kernels.h"
 #include "probes/probes.h"
+#include "probes/sticky_calls.h"
 
 namespace tutti::gpu {
 namespace {
@@ -14,6 +15,7 @@ void Spoil(std::string_view) {
   const Gpu gpu = OpenGpu();  // the first is the primary one
   Culprit culprit(gpu.device, "far_write");
   const CUstream stream = NewStream();
+  StickyCalls calls(gpu.device);
   CUcontext second = nullptr;
   CU(cuCtxCreate_v2, &second, 0u, gpu.device);
   // Its own module: functions belong to a context.
@@ -33,6 +35,8 @@ void Spoil(std::string_view) {
       .Set("the second's next kernel", NameOf(result))
       .Set("the second goes on", result == CUDA_SUCCESS)
       .Write();
+  CU_TRY(cuCtxSetCurrent, gpu.context);
+  if (error.result != CUDA_ERROR_NOT_READY && error.result != CUDA_SUCCESS) calls.Ask();
 }
 
 std::string Decide(const Evidence& evidence) {
