@@ -281,11 +281,11 @@ TEST_F(ContextTest, WhoLooksWhetherTheContextIsLostHoldsUpNobodyWhoGivesItRecord
 TEST_F(ContextTest, ModulesStayLoadedWhileSomethingRunsAndNoLonger) {
   Place one(this);
   Leftovers leftovers(vendor_, &context_, nullptr);
-  EXPECT_TRUE(leftovers.Unload(nullptr));
+  EXPECT_TRUE(leftovers.Unload(nullptr, 1000));
   EXPECT_EQ(driver_.unloaded, 1) << "nothing runs";
   driver_.reached = false;
   Copy(one);
-  EXPECT_TRUE(leftovers.Unload(nullptr));
+  EXPECT_TRUE(leftovers.Unload(nullptr, 1000));
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_EQ(driver_.unloaded, 1);
   driver_.reached = true;
@@ -293,12 +293,24 @@ TEST_F(ContextTest, ModulesStayLoadedWhileSomethingRunsAndNoLonger) {
   while (driver_.unloaded != 2) std::this_thread::yield();
 }
 
+// What a program has unloaded counts as nobody's memory.
+TEST_F(ContextTest, ModulesThatTakeMuchMemoryAreUnloadedWhateverRuns) {
+  Place one(this);
+  Leftovers leftovers(vendor_, &context_, nullptr);
+  driver_.reached = false;
+  Copy(one);
+  EXPECT_TRUE(leftovers.Unload(nullptr, Leftovers::kMostBytes / 2));
+  EXPECT_EQ(driver_.unloaded, 0);
+  EXPECT_TRUE(leftovers.Unload(nullptr, Leftovers::kMostBytes));
+  EXPECT_EQ(driver_.unloaded, 1);
+}
+
 TEST_F(ContextTest, TooManyModulesAreUnloadedWhateverRuns) {
   Place one(this);
   Leftovers leftovers(vendor_, &context_, nullptr);
   driver_.reached = false;
   Copy(one);
-  for (size_t i = 0; i <= Leftovers::kMost; ++i) EXPECT_TRUE(leftovers.Unload(nullptr));
+  for (size_t i = 0; i <= Leftovers::kMost; ++i) EXPECT_TRUE(leftovers.Unload(nullptr, 1000));
   while (driver_.unloaded != static_cast<int>(Leftovers::kMost) + 1) std::this_thread::yield();
 }
 

@@ -22,15 +22,20 @@ Status Leftovers::UnloadNow(cuda::CUmodule module) const {
 
 // A kernel that begins right behind the look is waited for all the same: whatever is launched may be endless, and to
 // hold up launches is what must not be.
-Status Leftovers::Unload(cuda::CUmodule module) {
+Status Leftovers::Unload(cuda::CUmodule module, uint64_t bytes) {
   if (!of_->anything_runs()) return UnloadNow(module);
   std::unique_lock lock(mutex_);
+  if (bytes > kMostBytes - left_bytes_) {
+    lock.unlock();
+    return UnloadNow(module);
+  }
   if (!unloads_.joinable()) unloads_ = os::TryStartThread("leftovers", [this] { Run(); });
   if (!unloads_.joinable()) {
     lock.unlock();
     return UnloadNow(module);
   }
   left_.push_back(module);
+  left_bytes_ += bytes;
   changed_.notify_all();
   return {};
 }
@@ -46,11 +51,13 @@ void Leftovers::Run() {
       changed_.wait_for(lock, kLook);
     } else {
       const std::vector<cuda::CUmodule> modules = std::exchange(left_, {});
+      const uint64_t bytes = left_bytes_;
       lock.unlock();
       for (const cuda::CUmodule module : modules) {
         if (const Status unloaded = UnloadNow(module); !unloaded) of_->NoteFailure(unloaded.error());
       }
       lock.lock();
+      left_bytes_ -= bytes;
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -20,6 +21,7 @@ namespace tutti::executor {
 class Leftovers {
  public:
   static constexpr size_t kMost = 256;
+  static constexpr uint64_t kMostBytes = 64 << 20;  // of the device's memory, which counts as nobody's meanwhile
 
   // Both outlive it. `context` is made current in the thread that unloads what was left.
   Leftovers(const Vendor& vendor, Context* of, cuda::CUcontext context) : vendor_(vendor), of_(of), context_(context) {}
@@ -29,7 +31,8 @@ class Leftovers {
   Leftovers& operator=(const Leftovers&) = delete;
 
   // At once where nothing runs: then fails as the driver does. With a context that is current.
-  Status Unload(cuda::CUmodule module);
+  // `bytes`: what it takes of the device's memory.
+  Status Unload(cuda::CUmodule module, uint64_t bytes);
 
  private:
   Status UnloadNow(cuda::CUmodule module) const;
@@ -41,6 +44,7 @@ class Leftovers {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<cuda::CUmodule> left_;
+  uint64_t left_bytes_ = 0;
   bool ends_ = false;
   std::thread unloads_;  // from the first that is left on
 };

@@ -54,12 +54,14 @@ tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& im
   if (info && facts.prints && !(is_fenced && fenced())) prints_.store(true, std::memory_order_relaxed);
   if (!info) {
     if (fenced()) fence_->Leave(number);
-    (void)UnloadFromDriver(module.handle);
+    (void)UnloadFromDriver(module);
     return std::unexpected(info.error());
   }
+  module.driver_bytes = image.code.size();
+  for (const auto& memory : info->memory) module.driver_bytes += memory.bytes;
   std::lock_guard lock(mutex_);
   if (!modules_.emplace(number, module).second) {
-    (void)UnloadFromDriver(module.handle);
+    (void)UnloadFromDriver(module);
     return Fail(CUDA_ERROR_INVALID_HANDLE, "a module's number twice");
   }
   return Loaded{.info = std::move(*info), .log = info_log, .state = facts.state, .managed_bytes = module.managed_bytes};
@@ -199,22 +201,22 @@ Status Modules::Unload(uint32_t number) {
   std::lock_guard lock(mutex_);
   const auto found = modules_.find(number);
   if (found == modules_.end()) return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", number));
-  const CUmodule handle = found->second.handle;
+  const Module module = std::move(found->second);
   modules_.erase(found);
   if (fenced()) fence_->Leave(number);
-  return UnloadFromDriver(handle);
+  return UnloadFromDriver(module);
 }
 
-Status Modules::UnloadFromDriver(CUmodule module) const {
-  return leftovers_ != nullptr ? leftovers_->Unload(module)
-                               : vendor_.Check(vendor_.cuModuleUnload(module), "cuModuleUnload");
+Status Modules::UnloadFromDriver(const Module& module) const {
+  return leftovers_ != nullptr ? leftovers_->Unload(module.handle, module.driver_bytes)
+                               : vendor_.Check(vendor_.cuModuleUnload(module.handle), "cuModuleUnload");
 }
 
 Status Modules::UnloadAll() {
   std::lock_guard lock(mutex_);
   Status unloaded;
   for (const auto& [number, module] : modules_) {
-    const Status status = UnloadFromDriver(module.handle);
+    const Status status = UnloadFromDriver(module);
     if (unloaded && !status) unloaded = status;
   }
   modules_.clear();

@@ -78,9 +78,10 @@ class Modules {
     std::vector<Kernel> kernels;
     std::vector<Managed> managed;
     uint64_t managed_bytes = 0;
+    uint64_t driver_bytes = 0;  // that it takes of the device's memory, about
   };
   Result<Loaded> LoadNow(uint32_t number, const Image& image, bool is_fenced);
-  Status UnloadFromDriver(cuda::CUmodule module) const;
+  Status UnloadFromDriver(const Module& module) const;
   bool fenced() const { return fence_ != nullptr && fence_->is_open(); }
   Result<module::ModuleInfo> Describe(Module& module, const ImageFacts& facts, bool takes_numbers);
   Result<module::KernelInfo> Describe(cuda::CUfunction function) const;
