@@ -54,7 +54,7 @@ void StickyCalls::Ask() {
   ask("cuMemAlloc", CU_TRY(cuMemAlloc_v2, &memory, kBytes));
   ask("cuMemHostAlloc", CU_TRY(cuMemHostAlloc, &pinned, kBytes, 0u));
   ask("cuMemcpyHtoDAsync",
-      CU_TRY(cuMemcpyHtoDAsync_v2, memory_, static_cast<const void*>(&event), sizeof event, idle_));
+      CU_TRY(cuMemcpyHtoDAsync_v2, memory_, static_cast<const void*>(&memory), sizeof memory, idle_));
   ask("cuCtxSynchronize", CU_TRY(cuCtxSynchronize));
   if (addresses_ != 0) {
     ask("cuMemUnmap", CU_TRY(cuMemUnmap, addresses_, size_t{kSlab}));
