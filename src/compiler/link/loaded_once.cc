@@ -8,21 +8,27 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 
+#include "compiler/link/rounds.h"
+
 namespace tutti::compiler {
 namespace {
 
 using llvm::Instruction;
 using llvm::Value;
 
-// The compiler's own memory: variables, and what the runtime keeps of warps and blocks. Guest addresses are integers.
+// The compiler's own memory: variables, and what the runtime keeps of warps and blocks. Guest addresses are integers,
+// but what a step is given of the values of its block may be made of one.
 bool IsOwn(const Value* pointer) {
   while (const auto* moved = llvm::dyn_cast<llvm::GEPOperator>(pointer)) pointer = moved->getPointerOperand();
-  return llvm::isa<llvm::AllocaInst, llvm::GlobalValue, llvm::Argument>(pointer);
+  if (const auto* argument = llvm::dyn_cast<llvm::Argument>(pointer))
+    return !argument->getParent()->getName().starts_with("tutti.step") || argument->getArgNo() < Step::kValues;
+  return llvm::isa<llvm::AllocaInst, llvm::GlobalValue>(pointer);
 }
 
-// It only passes on a value, or a part of one.
+// It only passes on a value, or a part of one, be it as a number of another kind.
 bool Moves(const Instruction& instruction) {
-  return llvm::isa<llvm::PHINode, llvm::SelectInst, llvm::BitCastInst, llvm::FreezeInst, llvm::ShuffleVectorInst,
+  return llvm::isa<llvm::PHINode, llvm::SelectInst, llvm::BitCastInst, llvm::FPToSIInst, llvm::FPToUIInst,
+                   llvm::FPExtInst, llvm::FPTruncInst, llvm::FreezeInst, llvm::ShuffleVectorInst,
                    llvm::ExtractElementInst, llvm::InsertElementInst, llvm::ExtractValueInst, llvm::InsertValueInst>(
       instruction);
 }

@@ -93,7 +93,8 @@ class BasicIdleGate {
   // Sleep in two steps, for one driver of several workers that waits for all of them (testing/many_sms.h): false if the
   // worker is to look again at once; else it sleeps until it gets up, by a post or by itself.
   bool LieDown(uint32_t seen, bool takes_all);
-  void GetUp(bool by_post);
+  // True if a wake-up was meant for it, or came while it got up.
+  bool GetUp(bool by_post);
   // Sleepers that are being woken.
   uint32_t owed() const { return static_cast<uint32_t>(tokens_.load(std::memory_order_seq_cst) / kOwed); }
 
@@ -187,8 +188,8 @@ bool BasicIdleGate<Files>::Drowse(uint32_t seen, bool takes_all, Over over) {
   while (!StopDrowsing()) {
     if (TakeCall()) return true;  // another one may have taken the call for this one, whose own is about to come
   }
-  GetUp(false);
-  return moved;
+  const bool woken = GetUp(false);
+  return woken || moved;
 }
 
 template <typename Files>
@@ -218,11 +219,11 @@ bool BasicIdleGate<Files>::TakePost() {
 // One that gets up by itself returns its token, if no waker has claimed it: it must not consume a post that was meant
 // for a sleeper. If there is neither token nor post, a waker is between its claim and its post.
 template <typename Files>
-void BasicIdleGate<Files>::GetUp(bool by_post) {
+bool BasicIdleGate<Files>::GetUp(bool by_post) {
   for (typename Files::Patience patience;; patience.Wait()) {
-    if (by_post && TakePost()) return;
-    if (ClaimSleeper(0)) return;
-    if (!by_post && TakePost()) return;
+    if (by_post && TakePost()) return true;
+    if (ClaimSleeper(0)) return false;
+    if (!by_post && TakePost()) return true;
   }
 }
 

@@ -119,6 +119,7 @@ void Scheduler::StepAway(SmState& sm) {
     away_.store(away_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     TellOfRest(sm);
     wake = (offered_ != 0 && IdleSmHasNext(clock_())) || (!parked_.empty() && !HasAllCores());
+    if (wake) gate_.Advance();  // who has looked since that was offered, or parked, looks again
   }
   if (wake) Wake();
 }
@@ -154,6 +155,7 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
       // What this SM leaves, or has just made eligible again, may be for other SMs only, and they sleep.
       TellOfRest(sm);
       request.wake = offered_ > coming_ && IdleSmHasNext(now_ns);
+      if (request.wake && policy_->is_exclusive()) gate_.Advance();  // it has been offered for long: as in Begin
       *seen = gate_.epoch();
     }
   }

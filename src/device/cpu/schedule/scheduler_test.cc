@@ -66,6 +66,22 @@ class SchedulerTest : public testing::Test {
   uint64_t retry_at_ns_ = 0;
 };
 
+// Its turn has come as another SM found nothing, which tells of it: who spins does not count as a sleeper.
+TEST_F(SchedulerTest, AnSmThatHasLookedInVainLooksAgainWhenTheTurnOfItsClientComes) {
+  scheduler_.SetPolicy(Policy::kTimeSlice);
+  SpaceShare *const first = NewShare(), *const bound = NewShare();
+  scheduler_.SetLimits(bound, {.sms = SmSet(2)});  // SM 1
+  Task* const begun = Submit(first, 1);
+  ASSERT_EQ(Take(0), begun);
+  Task* const waits = Submit(bound, 1);
+  ASSERT_EQ(Take(1), nullptr) << "the device is the other's";
+  const uint32_t seen = scheduler_.gate().epoch();
+  ASSERT_TRUE(Finish(0));
+  ASSERT_EQ(Take(0), nullptr);
+  EXPECT_NE(scheduler_.gate().epoch(), seen);
+  EXPECT_EQ(Take(1), waits);
+}
+
 // As a GPU's engines for copies do, whatever its SMs run.
 TEST_F(SchedulerTest, ATransferNeedNotWaitForBlocksOfItsOwnClientThatRunOn) {
   SpaceShare* const share = NewShare();
