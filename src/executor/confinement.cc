@@ -97,8 +97,10 @@ Status LeftOut(const std::string& what) { return Fail(std::string(kVariable) + "
 
 }  // namespace
 
-void HideMemory() {
-  if (!os::kSanitized && !IsLeftOut("memory")) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+Status HideMemory() {
+  if (IsLeftOut("memory")) return LeftOut("memory");
+  if (!os::kSanitized) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  return {};
 }
 
 Status EnterDomain(bool driver_is_ours) {

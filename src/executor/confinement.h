@@ -14,7 +14,7 @@
 namespace tutti::executor {
 
 // Nobody traces this process or reads its memory. First of all.
-void HideMemory();
+Status HideMemory();
 
 // A domain (os/confinement/domain.h). Before the driver has threads, which it holds only if they come later: cuInit.
 // The vendor's driver writes to devices and to its cache. Ours, as in tests, has a server of its own, which writes

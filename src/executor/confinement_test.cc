@@ -37,7 +37,7 @@ template <typename Body>
 bool HoldsInside(Body body) {
   const pid_t child = fork();
   if (child == 0) {
-    HideMemory();
+    (void)HideMemory();
     if ((HasLandlock() && !EnterDomain(false)) || !FilterSystemCalls()) _exit(77);
     _exit(body() ? 0 : 1);
   }
@@ -70,7 +70,7 @@ TEST_F(ExecutorConfinement, LeavesOutWhatItIsToldTo) {
     setenv("TUTTI_EXECUTORS_UNCONFINED", parts, 1);
     const pid_t child = fork();
     if (child == 0) {
-      HideMemory();
+      (void)HideMemory();
       const bool in_domain = EnterDomain(false).has_value(), filtered = FilterSystemCalls().has_value();
       _exit(body(in_domain, filtered) ? 0 : 1);
     }

@@ -22,10 +22,10 @@ void Context::Remove(Exchange* place) {
   std::lock_guard lock(limits_mutex_);
   const auto gone = limits_.extract(place);
   if (!gone || lost()) return;
-  for (const auto& [limit, bytes] : gone.mapped()) {
+  if (anything_runs()) return;
+  for (auto& [limit, bytes] : set_limits_) {
     const uint64_t left = Largest(limit);
-    // A larger one does no harm, and to set it may wait for what runs.
-    if (left != 0 && left < bytes && !anything_runs()) vendor_.cuCtxSetLimit(limit, left);
+    if (left != 0 && left < bytes && vendor_.cuCtxSetLimit(limit, left) == CUDA_SUCCESS) bytes = left;
   }
 }
 
@@ -86,8 +86,14 @@ Status Context::SetLimit(Exchange* place, CUlimit limit, uint64_t bytes) {
   auto& limits = limits_[place];
   const auto before = limits.find(limit) == limits.end() ? 0 : limits[limit];
   limits[limit] = bytes;
-  const Status set = vendor_.Check(vendor_.cuCtxSetLimit(limit, Largest(limit)), "cuCtxSetLimit");
-  if (set) return set;
+  const uint64_t largest = Largest(limit);
+  // What is set is enough, and to set it may wait for another place's kernel.
+  if (anything_runs() && !IsAlone(place) && largest <= set_limits_[limit]) return {};
+  const Status set = vendor_.Check(vendor_.cuCtxSetLimit(limit, largest), "cuCtxSetLimit");
+  if (set) {
+    set_limits_[limit] = largest;
+    return set;
+  }
   if (before != 0)
     limits[limit] = before;
   else

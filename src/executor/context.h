@@ -53,6 +53,8 @@ class Context {
   cuda::CUstream idle_ = nullptr;  // in which nothing is done; null: not opened
   std::mutex limits_mutex_;
   std::map<Exchange*, std::map<cuda::CUlimit, uint64_t>> limits_;  // that places have asked for
+  // That the driver has. One that is too large is lowered when a place ends, or sets one, and nothing runs.
+  std::map<cuda::CUlimit, uint64_t> set_limits_;
 
   std::mutex mutex_;
   std::set<Exchange*> places_;

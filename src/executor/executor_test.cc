@@ -314,6 +314,53 @@ TEST_F(ContextTest, TooManyModulesAreUnloadedWhateverRuns) {
   while (driver_.unloaded != static_cast<int>(Leftovers::kMost) + 1) std::this_thread::yield();
 }
 
+// Whatever they take in the driver, there are not more and more of them.
+TEST_F(ContextTest, WhileTheDriverUnloadsNoMoreThanSoManyModulesWaitForIt) {
+  Place one(this);
+  Leftovers leftovers(vendor_, &context_, nullptr);
+  driver_.reached = false;
+  Copy(one);
+  std::atomic<bool> goes_on{false};
+  int by_this_thread = 0;
+  driver_.at_unload = [&, here = std::this_thread::get_id()] {
+    if (std::this_thread::get_id() != here)
+      goes_on.wait(false);
+    else
+      ++by_this_thread;
+  };
+  for (size_t i = 0; i < Leftovers::kMostAtAll; ++i) EXPECT_TRUE(leftovers.Unload(nullptr, 1));
+  EXPECT_EQ(by_this_thread, 0);
+  EXPECT_TRUE(leftovers.Unload(nullptr, 1));
+  EXPECT_EQ(by_this_thread, 1);
+  goes_on = true;
+  goes_on.notify_all();
+}
+
+TEST_F(ContextTest, ALimitThatIsLargeEnoughIsNotSetWhileAnotherPlacesWorkRuns) {
+  Place one(this);
+  {
+    Place two(this);
+    EXPECT_TRUE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 2000));
+    EXPECT_TRUE(context_.SetLimit(two.exchange.get(), CU_LIMIT_STACK_SIZE, 4000));
+    driver_.reached = false;
+    Copy(one);
+    driver_.calls.clear();
+    EXPECT_TRUE(context_.SetLimit(two.exchange.get(), CU_LIMIT_STACK_SIZE, 3000));
+  }
+  EXPECT_THAT(driver_.calls, ElementsAre());
+  driver_.reached = true;
+  one.submitter.Step();
+  {
+    Place three(this);
+  }
+  EXPECT_THAT(driver_.calls, ElementsAre()) << "it has asked for nothing";
+  {
+    Place three(this);
+    EXPECT_TRUE(context_.SetLimit(three.exchange.get(), CU_LIMIT_STACK_SIZE, 1000));
+  }
+  EXPECT_THAT(driver_.calls, ElementsAre("limit 0 is 2000"));
+}
+
 TEST_F(ContextTest, WhatWaitsToSetALimitHoldsUpNoNewsOfALoss) {
   Place one(this), two(this);
   std::future<void> noted;

@@ -25,7 +25,7 @@ Status Leftovers::UnloadNow(cuda::CUmodule module) const {
 Status Leftovers::Unload(cuda::CUmodule module, uint64_t bytes) {
   if (!of_->anything_runs()) return UnloadNow(module);
   std::unique_lock lock(mutex_);
-  if (bytes > kMostBytes - left_bytes_) {
+  if (bytes > kMostBytes - left_bytes_ || left_count_ == kMostAtAll) {
     lock.unlock();
     return UnloadNow(module);
   }
@@ -36,6 +36,7 @@ Status Leftovers::Unload(cuda::CUmodule module, uint64_t bytes) {
   }
   left_.push_back(module);
   left_bytes_ += bytes;
+  ++left_count_;
   changed_.notify_all();
   return {};
 }
@@ -58,6 +59,7 @@ void Leftovers::Run() {
       }
       lock.lock();
       left_bytes_ -= bytes;
+      left_count_ -= modules.size();
     }
   }
 }

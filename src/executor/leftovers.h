@@ -21,6 +21,7 @@ namespace tutti::executor {
 class Leftovers {
  public:
   static constexpr size_t kMost = 256;
+  static constexpr size_t kMostAtAll = 512;  // with those that the driver is asked to unload now
   static constexpr uint64_t kMostBytes = 64 << 20;  // of the device's memory, which counts as nobody's meanwhile
 
   // Both outlive it. `context` is made current in the thread that unloads what was left.
@@ -44,7 +45,8 @@ class Leftovers {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<cuda::CUmodule> left_;
-  uint64_t left_bytes_ = 0;
+  uint64_t left_bytes_ = 0;  // until they are unloaded
+  size_t left_count_ = 0;  // as well
   bool ends_ = false;
   std::thread unloads_;  // from the first that is left on
 };

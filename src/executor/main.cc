@@ -55,7 +55,8 @@ Status TakeClients(const Place::Executor& executor) {
   }
 }
 
-Status Run(const std::string& vendor_path, TextCapture* texts) {
+// `hidden`: of HideMemory.
+Status Run(const std::string& vendor_path, const Status& hidden, TextCapture* texts) {
   Hello hello;
   auto vendor = Vendor::Open(vendor_path);
   if (vendor && !vendor->ours) MakeDeviceFiles();
@@ -69,7 +70,7 @@ Status Run(const std::string& vendor_path, TextCapture* texts) {
   const Status filtered = FilterSystemCalls();
   if (device) {
     hello.device = device->info;
-    for (const Status* const confined : {&entered, &filtered}) {
+    for (const Status* const confined : {&hidden, &entered, &filtered}) {
       if (!*confined) hello.text += (hello.text.empty() ? "" : "; ") + confined->error().text;
     }
   } else {
@@ -100,11 +101,11 @@ int main(int argc, char** argv) {
   line.Version("tutti-executor " TUTTI_VERSION);
   line.AddOption("--vendor", &vendor, "path of the vendor's libcuda.so.1");
   if (const auto status = line.Parse(argc, argv)) return *status;
-  tutti::executor::HideMemory();
+  const auto hidden = tutti::executor::HideMemory();
   tutti::os::EndWith(tutti::executor::kLifelineFd);
   signal(SIGPIPE, SIG_IGN);
   auto texts = tutti::executor::TextCapture::Start();
-  const auto run = texts ? tutti::executor::Run(vendor, &*texts) : std::unexpected(texts.error());
+  const auto run = texts ? tutti::executor::Run(vendor, hidden, &*texts) : std::unexpected(texts.error());
   if (!run) dprintf(texts ? texts->messages() : STDERR_FILENO, "tutti-executor: %s\n", run.error().text.c_str());
   return run ? 0 : 1;
 }

@@ -47,8 +47,9 @@ tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& im
   error_log[kLogBytes - 1] = info_log[kLogBytes - 1] = '\0';
   if (const Status loaded = vendor_.Check(status, "cuModuleLoadDataEx"); !loaded)
     return Fail(status, error_log[0] != '\0' ? std::string(error_log) : loaded.error().text);
-  const Status entered = is_fenced && fenced() ? fence_->Enter(number, module.handle) : Status{};
   const ImageFacts facts = FactsOf(image.text);
+  module.driver_bytes = image.code.size() + BytesOfVariables(module.handle, facts);  // first: it may be unloaded below
+  const Status entered = is_fenced && fenced() ? fence_->Enter(number, module.handle) : Status{};
   auto info = entered ? Describe(module, facts, is_fenced && fenced()) : std::unexpected(entered.error());
   // What fenced kernels print does not go by the driver.
   if (info && facts.prints && !(is_fenced && fenced())) prints_.store(true, std::memory_order_relaxed);
@@ -57,14 +58,25 @@ tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& im
     (void)UnloadFromDriver(module);
     return std::unexpected(info.error());
   }
-  module.driver_bytes = image.code.size();
-  for (const auto& memory : info->memory) module.driver_bytes += memory.bytes;
-  std::lock_guard lock(mutex_);
-  if (!modules_.emplace(number, module).second) {
-    (void)UnloadFromDriver(module);
-    return Fail(CUDA_ERROR_INVALID_HANDLE, "a module's number twice");
+  {
+    std::lock_guard lock(mutex_);
+    if (modules_.emplace(number, module).second)
+      return Loaded{
+          .info = std::move(*info), .log = info_log, .state = facts.state, .managed_bytes = module.managed_bytes};
   }
-  return Loaded{.info = std::move(*info), .log = info_log, .state = facts.state, .managed_bytes = module.managed_bytes};
+  (void)UnloadFromDriver(module);
+  return Fail(CUDA_ERROR_INVALID_HANDLE, "a module's number twice");
+}
+
+// Of the device's memory, whoever may reach them.
+uint64_t Modules::BytesOfVariables(CUmodule module, const ImageFacts& facts) const {
+  uint64_t sum = 0;
+  for (const auto& [name, is_managed] : facts.variables) {
+    CUdeviceptr address = 0;
+    size_t bytes = 0;
+    if (vendor_.cuModuleGetGlobal_v2(&address, &bytes, module, name.c_str()) == CUDA_SUCCESS) sum += bytes;
+  }
+  return sum;
 }
 
 tutti::Result<module::ModuleInfo> Modules::Describe(Module& module, const ImageFacts& facts, bool takes_numbers) {
@@ -141,9 +153,11 @@ void Modules::AddVariables(const Module& module, const ImageFacts& facts, module
   for (const auto& [name, is_managed] : facts.variables) {
     CUdeviceptr address = 0;
     size_t bytes = 0;
-    // Nobody reaches these by name.
-    if ((fenced() || !facts.managed.empty()) && name.starts_with(guest::kFencePrefix)) continue;
-    if (facts.managed.contains(name)) continue;
+    // Nobody reaches these by name. Others than the fence's own names are the program's, and count.
+    if (fenced() && name.starts_with(guest::kFencePrefix)) continue;
+    const bool is_pointer = name.starts_with(guest::kManagedPrefix) &&
+                            facts.managed.contains(name.substr(std::strlen(guest::kManagedPrefix)));
+    if (is_pointer || facts.managed.contains(name)) continue;
     if (vendor_.cuModuleGetGlobal_v2(&address, &bytes, module.handle, name.c_str()) != CUDA_SUCCESS || bytes == 0)
       continue;
     info->variables.push_back({.name = name, .address = address, .bytes = bytes, .is_managed = is_managed});
@@ -198,12 +212,16 @@ Status Modules::PlaceManaged(uint32_t number, uint64_t address, bool fresh) {
 }
 
 Status Modules::Unload(uint32_t number) {
-  std::lock_guard lock(mutex_);
-  const auto found = modules_.find(number);
-  if (found == modules_.end()) return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", number));
-  const Module module = std::move(found->second);
-  modules_.erase(found);
-  if (fenced()) fence_->Leave(number);
+  Module module;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = modules_.find(number);
+    if (found == modules_.end()) return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", number));
+    module = std::move(found->second);
+    modules_.erase(found);
+    if (fenced()) fence_->Leave(number);
+  }
+  // Without the lock, which launches want: the driver may wait for another program's kernel.
   return UnloadFromDriver(module);
 }
 

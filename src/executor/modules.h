@@ -81,6 +81,7 @@ class Modules {
     uint64_t driver_bytes = 0;  // that it takes of the device's memory, about
   };
   Result<Loaded> LoadNow(uint32_t number, const Image& image, bool is_fenced);
+  uint64_t BytesOfVariables(cuda::CUmodule module, const ImageFacts& facts) const;
   Status UnloadFromDriver(const Module& module) const;
   bool fenced() const { return fence_ != nullptr && fence_->is_open(); }
   Result<module::ModuleInfo> Describe(Module& module, const ImageFacts& facts, bool takes_numbers);

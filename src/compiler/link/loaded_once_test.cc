@@ -25,14 +25,15 @@ std::vector<std::string> VolatileOf(const std::string& body, const std::string& 
       "declare void @call(i32)\n"
       "declare <4 x i32> @llvm.masked.gather.v4i32.v4p0(<4 x ptr>, i32, <4 x i1>, <4 x i32>)\n"
       "define void @" +
-          signature + " {\n  %p = inttoptr i64 %a to ptr\n  %q = getelementptr i8, ptr %p, i64 64\n" +
-          body + "end:\n  ret void\n}\n!0 = !{}\n",
+          signature + " {\n  %p = inttoptr i64 %a to ptr\n  %q = getelementptr i8, ptr %p, i64 64\n" + body +
+          "end:\n  ret void\n}\n!0 = !{}\n",
       diagnostic, context);
   EXPECT_TRUE(module) << diagnostic.getMessage().str() << diagnostic.getLineContents().str();
   std::vector<std::string> names;
   if (!module) return names;
   LoadOnce(*module);
-  for (const llvm::Instruction& instruction : llvm::instructions(*module->getFunction(signature.substr(0, signature.find('('))))) {
+  for (const llvm::Instruction& instruction :
+       llvm::instructions(*module->getFunction(signature.substr(0, signature.find('('))))) {
     const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
     if (load != nullptr && load->isVolatile()) names.push_back(load->getName().str());
   }
@@ -41,15 +42,16 @@ std::vector<std::string> VolatileOf(const std::string& body, const std::string& 
 
 // compiler/link/rounds.h
 TEST(LoadOnce, WhatAStepIsGivenOfItsBlockMayBeAGuestAddress) {
-  EXPECT_THAT(VolatileOf(R"(
+  EXPECT_THAT(
+      VolatileOf(R"(
   %of_step = load i32, ptr %state_of_warp
   %of_guest = load i32, ptr %given
   %more = add i32 %of_step, %of_guest
   call void @call(i32 %more)
   br label %end
 )",
-                         "tutti.step(ptr %state_of_warp, i32 %n, ptr %f, ptr %s, ptr %t, i32 %state, ptr %given, i64 %a)"),
-              ElementsAre("of_guest"));
+                 "tutti.step(ptr %state_of_warp, i32 %n, ptr %f, ptr %s, ptr %t, i32 %state, ptr %given, i64 %a)"),
+      ElementsAre("of_guest"));
 }
 
 TEST(LoadOnce, IndicesAreAndDataAreNot) {

@@ -270,6 +270,21 @@ TEST_F(GpuSpaceTest, MemoryThatItsClientHasFreedCountsAsItsOwnWhileOthersHoldIt)
   EXPECT_TRUE(more());
 }
 
+// Beside managed variables some names are the rewritten image's own: not all that begin like those.
+TEST_F(GpuSpaceTest, VariablesOfAnyNameCount) {
+  constexpr std::string_view kImage =
+      ".version 7.0\n.target sm_70\n.address_size 64\n"
+      ".visible .global .attribute(.managed) .u32 m;\n"
+      ".visible .global .align 8 .b8 __tutti_big[8388608];\n"
+      ".visible .entry k() { .reg .b32 %v; ld.global.u32 %v, [__tutti_big]; st.global.u32 [m], %v; ret; }\n";
+  Served served = Serve();
+  Client& client = *served.client;
+  const uint64_t before = client.sink().memory_used(0);
+  const auto module = client.space().LoadModule(0, {reinterpret_cast<const uint8_t*>(kImage.data()), kImage.size()});
+  ASSERT_TRUE(module) << module.error().text;
+  EXPECT_GE(client.sink().memory_used(0), before + 8 * kMiB);
+}
+
 TEST_F(GpuSpaceTest, WhatALimitOfTheContextTakesCounts) {
   Served served = Serve();
   Client& client = *served.client;

@@ -28,6 +28,7 @@ struct FakeDriver {
   cuda::CUresult events = cuda::CUDA_SUCCESS;  // to be made
   std::function<void()> at_limit = [] {};  // while one is set
   std::function<void()> at_look = [] {};  // while a stream is looked at
+  std::function<void()> at_unload = [] {};  // before a module is
   std::atomic<int> unloaded{0};  // modules
   uintptr_t last = 0;
 };
@@ -57,6 +58,7 @@ inline Vendor MakeVendor() {
   };
   vendor.cuCtxSetCurrent = [](cuda::CUcontext) -> cuda::CUresult { return cuda::CUDA_SUCCESS; };
   vendor.cuModuleUnload = [](cuda::CUmodule) -> cuda::CUresult {
+    driver->at_unload();
     ++driver->unloaded;
     return cuda::CUDA_SUCCESS;
   };
