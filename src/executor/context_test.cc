@@ -1,0 +1,236 @@
+// What places of one context do to each other, with a driver that notes what it is told.
+#include "executor/context.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "executor/leftovers.h"
+#include "executor/submitter.h"
+#include "executor/testing/submitter_fixture.h"
+#include "os/fd.h"
+
+namespace tutti::executor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using namespace cuda;
+
+class ContextTest : public testing::Test {
+ protected:
+  struct Place {
+    explicit Place(ContextTest* test) : test_(test) { test->context_.Add(exchange.get()); }
+    ~Place() { test_->context_.Remove(exchange.get()); }
+    Place(const Place&) = delete;
+
+    ContextTest* const test_;
+    const std::unique_ptr<Exchange> exchange{new Exchange()};
+    DispatchWriter writer{exchange.get()};
+    Submitter submitter{test_->vendor_, &test_->modules_, exchange.get(), test_->bell_.get(), &test_->context_};
+  };
+  ContextTest() { driver = &driver_; }
+  ~ContextTest() override { driver = nullptr; }
+
+  static void Copy(Place& place) {
+    place.writer.Add({.kind = DispatchKind::kOpenStream, .stream = 0}, OpenStreamDispatch{});
+    place.writer.Add({.kind = DispatchKind::kCopy, .stream = 0, .sequence = 1},
+                     CopyDispatch{.destination = 200, .source = 100, .row_bytes = 8, .rows = 1, .planes = 1});
+    place.writer.Publish();
+    place.submitter.Step();
+  }
+
+  FakeDriver driver_;
+  const os::Fd bell_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  const Vendor vendor_ = MakeVendor();
+  Modules modules_{vendor_};
+  Context context_{vendor_};
+};
+
+TEST_F(ContextTest, ACallThatIsRefusedIsItsPlacesFailureAlone) {
+  Place one(this), two(this);
+  driver_.copies = CUDA_ERROR_INVALID_VALUE;
+  Copy(one);
+  EXPECT_EQ(one.exchange->failure.load(), CUDA_ERROR_INVALID_VALUE);
+  driver_.copies = CUDA_SUCCESS;
+  Copy(two);
+  EXPECT_EQ(two.exchange->streams[0].done.load(), 1u);
+  EXPECT_FALSE(two.submitter.failed());
+}
+
+TEST_F(ContextTest, AContextThatHasNoRoomForAnEventIsNotLost) {
+  driver_.events = CUDA_ERROR_OUT_OF_MEMORY;
+  context_.NoteFailure({.code = CUDA_ERROR_INVALID_VALUE});
+  EXPECT_FALSE(context_.lost());
+}
+
+// No document says of an event that is made or looked at that the driver then tells what a kernel has done.
+TEST_F(ContextTest, AStreamInWhichNothingIsTellsThatTheContextIsLost) {
+  driver_.streams = CUDA_ERROR_UNKNOWN;
+  ASSERT_TRUE(context_.Open());
+  context_.NoteFailure({.code = CUDA_ERROR_UNKNOWN});
+  EXPECT_TRUE(context_.lost());
+}
+
+TEST_F(ContextTest, WhatTheDriverSaysOfACallIsEnoughWhereItIsTheContexts) {
+  ASSERT_TRUE(context_.Open());
+  const Status said = vendor_.Check(CUDA_ERROR_LAUNCH_FAILED, "cuLaunchKernelEx");
+  context_.NoteFailure(said.error());
+  EXPECT_TRUE(context_.lost());
+}
+
+TEST_F(ContextTest, AFaultThatOnlyAFenceHasSeenIsNotTheContexts) {
+  ASSERT_TRUE(context_.Open());
+  context_.NoteFailure({.code = CUDA_ERROR_ILLEGAL_ADDRESS, .text = "a fault of a kernel"});
+  EXPECT_FALSE(context_.lost());
+}
+
+TEST_F(ContextTest, AContextThatIsLostIsTheFailureOfAllPlacesAndWakesThem) {
+  Place one(this), two(this);
+  driver_.copies = driver_.context = CUDA_ERROR_ILLEGAL_ADDRESS;
+  const uint32_t bell = two.exchange->bell;
+  Copy(one);
+  EXPECT_NE(two.exchange->bell, bell);
+  two.submitter.Step();
+  for (const Place* place : {&one, &two}) {
+    EXPECT_EQ(place->exchange->failure.load(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_THAT(std::string(place->exchange->failure_text), HasSubstr("cuMemcpyAsync"));
+  }
+}
+
+TEST_F(ContextTest, ALimitIsTheLargestThatAPlaceHasAskedFor) {
+  Place one(this);
+  {
+    Place two(this);
+    EXPECT_TRUE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 2000));
+    EXPECT_TRUE(context_.SetLimit(two.exchange.get(), CU_LIMIT_STACK_SIZE, 4000));
+    EXPECT_TRUE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 1000));
+    EXPECT_FALSE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, kMostOfLimit + 1));
+  }
+  EXPECT_THAT(driver_.calls, ElementsAre("limit 0 is 2000", "limit 0 is 4000", "limit 0 is 4000", "limit 0 is 10001",
+                                         "limit 0 is 1000"))
+      << "what was refused is forgotten, and so is who has gone";
+}
+
+// A driver may have who asks wait for what another thread asks of it.
+TEST_F(ContextTest, WhoLooksWhetherTheContextIsLostHoldsUpNobodyWhoGivesItRecords) {
+  Place one(this), two(this);
+  ASSERT_TRUE(context_.Open());
+  std::future<bool> asked;
+  std::future_status status = std::future_status::deferred;
+  driver_.at_look = [&] {
+    asked = std::async(std::launch::async, [&] { return context_.IsAlone(one.exchange.get()); });
+    status = asked.wait_for(std::chrono::seconds(10));
+  };
+  context_.NoteFailure({.code = CUDA_ERROR_INVALID_VALUE});
+  EXPECT_EQ(status, std::future_status::ready);
+  EXPECT_FALSE(asked.get());
+}
+
+TEST_F(ContextTest, ModulesStayLoadedWhileSomethingRunsAndNoLonger) {
+  Place one(this);
+  Leftovers leftovers(vendor_, &context_, nullptr);
+  EXPECT_TRUE(leftovers.Unload(nullptr, 1000));
+  EXPECT_EQ(driver_.unloaded, 1) << "nothing runs";
+  driver_.reached = false;
+  Copy(one);
+  EXPECT_TRUE(leftovers.Unload(nullptr, 1000));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(driver_.unloaded, 1);
+  driver_.reached = true;
+  one.submitter.Step();
+  while (driver_.unloaded != 2) std::this_thread::yield();
+}
+
+// What a program has unloaded counts as nobody's memory.
+TEST_F(ContextTest, ModulesThatTakeMuchMemoryAreUnloadedWhateverRuns) {
+  Place one(this);
+  Leftovers leftovers(vendor_, &context_, nullptr);
+  driver_.reached = false;
+  Copy(one);
+  EXPECT_TRUE(leftovers.Unload(nullptr, Leftovers::kMostBytes / 2));
+  EXPECT_EQ(driver_.unloaded, 0);
+  EXPECT_TRUE(leftovers.Unload(nullptr, Leftovers::kMostBytes));
+  EXPECT_EQ(driver_.unloaded, 1);
+}
+
+TEST_F(ContextTest, TooManyModulesAreUnloadedWhateverRuns) {
+  Place one(this);
+  Leftovers leftovers(vendor_, &context_, nullptr);
+  driver_.reached = false;
+  Copy(one);
+  for (size_t i = 0; i <= Leftovers::kMost; ++i) EXPECT_TRUE(leftovers.Unload(nullptr, 1000));
+  while (driver_.unloaded != static_cast<int>(Leftovers::kMost) + 1) std::this_thread::yield();
+}
+
+// Whatever they take in the driver, there are not more and more of them.
+TEST_F(ContextTest, WhileTheDriverUnloadsNoMoreThanSoManyModulesWaitForIt) {
+  Place one(this);
+  Leftovers leftovers(vendor_, &context_, nullptr);
+  driver_.reached = false;
+  Copy(one);
+  std::atomic<bool> goes_on{false};
+  int by_this_thread = 0;
+  driver_.at_unload = [&, here = std::this_thread::get_id()] {
+    if (std::this_thread::get_id() != here)
+      goes_on.wait(false);
+    else
+      ++by_this_thread;
+  };
+  for (size_t i = 0; i < Leftovers::kMostAtAll; ++i) EXPECT_TRUE(leftovers.Unload(nullptr, 1));
+  EXPECT_EQ(by_this_thread, 0);
+  EXPECT_TRUE(leftovers.Unload(nullptr, 1));
+  EXPECT_EQ(by_this_thread, 1);
+  goes_on = true;
+  goes_on.notify_all();
+}
+
+TEST_F(ContextTest, ALimitThatIsLargeEnoughIsNotSetWhileAnotherPlacesWorkRuns) {
+  Place one(this);
+  {
+    Place two(this);
+    EXPECT_TRUE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 2000));
+    EXPECT_TRUE(context_.SetLimit(two.exchange.get(), CU_LIMIT_STACK_SIZE, 4000));
+    driver_.reached = false;
+    Copy(one);
+    driver_.calls.clear();
+    EXPECT_TRUE(context_.SetLimit(two.exchange.get(), CU_LIMIT_STACK_SIZE, 3000));
+  }
+  EXPECT_THAT(driver_.calls, ElementsAre());
+  driver_.reached = true;
+  one.submitter.Step();
+  {
+    Place three(this);
+  }
+  EXPECT_THAT(driver_.calls, ElementsAre()) << "it has asked for nothing";
+  {
+    Place three(this);
+    EXPECT_TRUE(context_.SetLimit(three.exchange.get(), CU_LIMIT_STACK_SIZE, 1000));
+  }
+  EXPECT_THAT(driver_.calls, ElementsAre("limit 0 is 2000"));
+}
+
+TEST_F(ContextTest, WhatWaitsToSetALimitHoldsUpNoNewsOfALoss) {
+  Place one(this), two(this);
+  std::future<void> noted;
+  std::future_status status = std::future_status::deferred;
+  driver_.at_limit = [&] {
+    driver_.context = CUDA_ERROR_ILLEGAL_ADDRESS;
+    noted = std::async(std::launch::async, [&] { context_.NoteFailure({.code = CUDA_ERROR_ILLEGAL_ADDRESS}); });
+    status = noted.wait_for(std::chrono::seconds(10));
+  };
+  (void)context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 2000);
+  EXPECT_EQ(status, std::future_status::ready);
+  noted.wait();
+  EXPECT_TRUE(context_.lost());
+}
+
+}  // namespace
+}  // namespace tutti::executor
