@@ -215,6 +215,7 @@ int Do(Of<Symbol::cuEventDestroy_v2>, CUevent event) {
   return True().cuEventDestroy_v2(event);
 }
 int Do(Of<Symbol::cuEventRecord>, CUevent event, CUstream stream) {
+  if (IsNone(event)) return True().cuStreamQuery(stream);  // the error that there is
   TRY_RULE(work().CheckHandle("cuEventRecord", event));
   TRY_RULE(work().CheckHandle("cuEventRecord", stream));
   work().NoteRecorded(event);
@@ -232,8 +233,8 @@ int Do(Of<Symbol::cuEventSynchronize>, CUevent event) {
 int Do(Of<Symbol::cuEventElapsedTime>, float* ms, CUevent begin, CUevent end) {
   TRY_RULE(work().CheckHandle("cuEventElapsedTime", begin));
   TRY_RULE(work().CheckHandle("cuEventElapsedTime", end));
-  // "If either of the events has not been recorded, or was created with CU_EVENT_DISABLE_TIMING: INVALID_HANDLE"; of
-  // ones that are not reached: NOT_READY.
+  // Events without times, or that were never recorded, are no valid handles here; of ones that are not reached yet the
+  // call says so.
   for (const CUevent event : {begin, end}) {
     TRY_RULE(work().CheckTime(event));
     if (True().cuEventQuery(event) == CUDA_ERROR_NOT_READY)
@@ -392,8 +393,7 @@ inline const void* FirstPointer() { return nullptr; }
 
 template <Symbol S, typename... A>
 CUresult Call(const char* symbol, A... arguments) {
-  // cuLaunchHostFunc: "The host function must not make any CUDA API calls. Attempting to use a CUDA API may result in
-  // CUDA_ERROR_NOT_PERMITTED".
+  // A function of the host may call nothing of the driver's, which may refuse it (documentation of cuLaunchHostFunc).
   if (in_host_function)
     return static_cast<CUresult>(Breach("host-functions-call-nothing-of-it", CUDA_ERROR_NOT_PERMITTED, symbol));
   if constexpr (!NeedsNoContext(S) && !IsOfAddresses(S)) {

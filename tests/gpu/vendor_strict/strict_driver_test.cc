@@ -251,6 +251,7 @@ TEST_F(StrictDriver, HoldsTimesOfEvents) {
   ASSERT_EQ(cu_.cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
   ASSERT_EQ(cu_.cuEventRecord(timed, stream_), CUDA_SUCCESS);
   ASSERT_EQ(cu_.cuEventRecord(untimed, stream_), CUDA_SUCCESS);
+  ASSERT_EQ(cu_.cuStreamSynchronize(stream_), CUDA_SUCCESS);
   float ms = 0;
   Refused("times-are-of-events-that-have-some", CUDA_ERROR_INVALID_HANDLE, cu_.cuEventElapsedTime(&ms, timed, untimed));
   Refused("times-are-of-events-that-have-some", CUDA_ERROR_INVALID_HANDLE, cu_.cuEventElapsedTime(&ms, timed, behind));
@@ -258,7 +259,6 @@ TEST_F(StrictDriver, HoldsTimesOfEvents) {
   const CUhostFn wait = [](void* flag) {
     while (!static_cast<std::atomic<bool>*>(flag)->load()) std::this_thread::yield();
   };
-  ASSERT_EQ(cu_.cuStreamSynchronize(stream_), CUDA_SUCCESS);
   ASSERT_EQ(cu_.cuLaunchHostFunc(stream_, wait, &goes_on), CUDA_SUCCESS);
   ASSERT_EQ(cu_.cuEventRecord(behind, stream_), CUDA_SUCCESS);
   Refused("times-are-of-events-that-are-reached", CUDA_ERROR_NOT_READY, cu_.cuEventElapsedTime(&ms, timed, behind));
