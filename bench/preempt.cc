@@ -70,7 +70,6 @@ int main(int argc, char** argv) {
     bare.Add(BarePreemptions(seconds));
     idle.Add(Preemptions(false, seconds));
     busy.Add(Preemptions(true, seconds));
-    if (getenv("X")) printf("bare %.0f %.0f idle %.0f %.0f busy %.0f %.0f\n", bare.p50_us.back(), bare.p99_us.back(), idle.p50_us.back(), idle.p99_us.back(), busy.p50_us.back(), busy.p99_us.back());
   }
   Add(report, "first instruction, p50", busy.p50_us, idle.p50_us, bare.p50_us);
   Add(report, "first instruction, p99", busy.p99_us, idle.p99_us, bare.p99_us);

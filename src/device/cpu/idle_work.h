@@ -12,7 +12,7 @@ struct IdleShared {
   // Whether nobody has polled for longer than kernels take that follow each other closely: a looker that has got work
   // comes back by then, unless that is long, or others have its core.
   bool IsUnwatched(uint64_t now_ns) const {
-    constexpr uint64_t kLongNs = 10'000;
+    constexpr uint64_t kLongNs = 3'000;
     const uint64_t polled = polled_ns.load(std::memory_order_relaxed);
     return most_lookers != 0 && now_ns > polled && now_ns - polled > kLongNs;
   }
