@@ -25,4 +25,18 @@ uint32_t CoresOfThisProcess() {
   return 1;
 }
 
+int CoreOfThisThread() { return sched_getcpu(); }
+
+bool MoveThread(pid_t thread, std::span<const int> taken) {
+  cpu_set_t all;
+  if (sched_getaffinity(thread, sizeof all, &all) != 0) return false;
+  cpu_set_t others = all;
+  for (const int core : taken) {
+    if (core >= 0 && core < CPU_SETSIZE) CPU_CLR(static_cast<size_t>(core), &others);
+  }
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(thread, sizeof others, &others) != 0) return false;
+  sched_setaffinity(thread, sizeof all, &all);
+  return true;
+}
+
 }  // namespace tutti::os

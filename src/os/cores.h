@@ -1,12 +1,23 @@
 // The processor's cores.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <span>
 
 namespace tutti::os {
 
 // In the affinity mask of this process's first thread; 1 if the system does not say. One system call, where sysconf
 // reads files.
 uint32_t CoresOfThisProcess();
+
+// The core that the calling thread runs on; negative if the system does not say.
+int CoreOfThisThread();
+
+// Moves a thread of this process (0: the calling one) that runs, or waits for a core, to one that it may use and that
+// is none of `taken`; one that sleeps stays where it is. It may use the same cores as before afterwards. False if there
+// is none, or no such thread. Three system calls; for the calling thread also the way to the other core.
+bool MoveThread(pid_t thread, std::span<const int> taken);
 
 }  // namespace tutti::os

@@ -14,6 +14,7 @@
 #include "device/cpu/idle_work.h"
 #include "device/cpu/schedule/ticker.h"
 #include "guest/exec/guest_thread.h"
+#include "os/cores.h"
 #include "os/memory_nodes.h"
 
 namespace tutti::device::cpu {
@@ -49,6 +50,7 @@ class CpuBackend final : public Backend {
         client_host_bytes_(settings.client_host_bytes),
         loaded_kernels_(settings.loaded_kernels),
         page_maker_(settings.nice, os::NodesOfThisThread().size() < 2),
+        cores_(static_cast<uint32_t>(Served(settings).size()) * settings.sms, os::CoresOfThisProcess()),
         ticker_([this](uint64_t now_ns) { return Tick(now_ns); }) {
     guest::InstallGuestFaultHandlers();
     // A spinning SM saves a launch the wake-up. Few poll the rings, for each delays the clients' stores to them; the
@@ -65,9 +67,9 @@ class CpuBackend final : public Backend {
     const std::vector<std::vector<int>> near = ProcessorsNear(settings);
     for (uint32_t i = 0; i < devices_.size(); ++i) {
       for (uint32_t sm = 0; sm < settings.sms; ++sm) {
-        devices_[i]->workers.push_back(std::make_unique<Worker>(i, sm, settings.nice,
-                                                                near.empty() ? std::vector<int>() : near[sm],
-                                                                &devices_[i]->scheduler, &pool_, &idle_));
+        devices_[i]->workers.push_back(
+            std::make_unique<Worker>(i, sm, settings.nice, near.empty() ? std::vector<int>() : near[sm],
+                                     &devices_[i]->scheduler, &pool_, &idle_, &cores_, i * settings.sms + sm));
       }
     }
   }
@@ -153,6 +155,7 @@ class CpuBackend final : public Backend {
   std::vector<wire::DeviceInfo> infos_;
   std::atomic<Policy> policy_{Policy::kShare};
   IdleShared idle_;
+  SmCores cores_;
   BlockPool pool_;
   std::vector<std::unique_ptr<CpuDevice>> devices_;
   std::atomic<bool> started_{false};  // devices_ is complete

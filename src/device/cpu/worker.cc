@@ -40,14 +40,16 @@ const std::shared_ptr<const std::string>& TransferName() {
 }  // namespace
 
 Worker::Worker(uint32_t device, uint32_t sm, uint32_t nice, std::vector<int> processors, Scheduler* scheduler,
-               BlockPool* pool, IdleShared* idle)
+               BlockPool* pool, IdleShared* idle, SmCores* cores, uint32_t number)
     : device_(device),
       sm_(sm),
       nice_(nice),
       processors_(std::move(processors)),
       scheduler_(scheduler),
       pool_(pool),
-      idle_(idle) {
+      idle_(idle),
+      cores_(cores),
+      number_(number) {
   scheduler->sm(sm).thread = &guest_;
   thread_ = os::StartThread(fmt::format("tutti-sm{}.{}", device, sm), [this] { Loop(); });
 }
@@ -62,6 +64,7 @@ Worker::~Worker() { thread_.join(); }
 void Worker::Loop() {
   os::StayOn(processors_);  // before it touches memory that it keeps
   const guest::GuestThreadScope scope(&guest_);
+  cores_->Begins(number_, guest_.tid);
   const SmThread sm_thread(scheduler_, sm_);
   os::RequestTimeSlice(kSliceNs);
   os::BeNicer(nice_);
@@ -74,6 +77,7 @@ void Worker::Loop() {
     if (scheduler_->Take(sm, &chunk, &seen, &retry_at_ns)) {
       if (idle_since_ns_ != 0)
         LearnIdleTime(chunk.begin_ns - std::min(std::exchange(idle_since_ns_, 0), chunk.begin_ns));
+      chunk.has_woken ? cores_->HasWoken(number_) : cores_->Runs(number_);
       RunChunk(chunk);
       PollRings();
     } else {
@@ -277,9 +281,11 @@ void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
   const bool has_rings = idle_->has_work.load(std::memory_order_acquire), serves = device_ == 0 && has_rings;
   if (serves && idle_->work.arm && idle_->work.arm()) return;
   if (!serves && has_rings && idle_->work.leave) idle_->work.leave();  // it polled while it was spinning
+  cores_->Sleeps(number_);
   const uint64_t sleeps_at_ns = NowNs();
   const IdleGate::Woken woken = scheduler_->gate().Sleep(seen, retry_at_ns, !scheduler_->restricted());
   stolen_.Slept(NowNs() - sleeps_at_ns);
+  cores_->Runs(number_);
   if (serves && idle_->work.woke) idle_->work.woke();
   // Also one that sleeps since before there were rings: when they came, others may have been woken in its place, and
   // nobody else is told of this one.
@@ -303,6 +309,11 @@ void Worker::LearnIdleTime(uint64_t idle_ns) {
   if (idle_ns <= kMostSpinNs) spin_ns_ = std::min(std::max(spin_ns_, 2 * idle_ns), kMostSpinNs);
 }
 
+void Worker::LetOthersRun() {
+  sched_yield();
+  cores_->Runs(number_);
+}
+
 // Spins as long as work has lately come soon, and polls the rings meanwhile, if few others do.
 bool Worker::Spin(uint32_t seen, uint64_t retry_at_ns) {
   const uint64_t begin_ns = NowNs();
@@ -320,7 +331,7 @@ bool Worker::Spin(uint32_t seen, uint64_t retry_at_ns) {
       CpuRelax();
     }
     found = found || now_ns >= retry_at_ns;
-    if (now_ns - begin_ns > kPureSpinNs) sched_yield();
+    if (now_ns - begin_ns > kPureSpinNs) LetOthersRun();
   }
   gate.spinners.fetch_sub(1);
   idle_->lookers.fetch_sub(1);
@@ -342,7 +353,7 @@ bool Worker::Drowse(uint32_t seen, uint64_t retry_at_ns) {
     CpuRelax();
     if (++rounds % 8 != 0) return false;
     const uint64_t now_ns = NowNs();
-    if (now_ns - begin_ns > kPureSpinNs) sched_yield();
+    if (now_ns - begin_ns > kPureSpinNs) LetOthersRun();
     if (now_ns - idle_since_ns_ >= spin_ns_ || now_ns - std::exchange(last_ns, now_ns) > kStolenNs) return true;
     looks = now_ns >= retry_at_ns || (has_rings && idle_->IsUnwatched(now_ns));
     return looks;

@@ -13,7 +13,10 @@ Errands::Errands(Errands&& other) noexcept : request_count_(std::exchange(other.
 }
 
 void Errands::Add(const RescheduleRequest& request) {
-  if (request_count_ == requests_.size()) return request.scheduler->Perform(request);
+  if (request_count_ == requests_.size()) {
+    request.scheduler->Perform(request);
+    return;
+  }
   requests_[request_count_++] = request;
 }
 

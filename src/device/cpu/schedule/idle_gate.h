@@ -73,8 +73,8 @@ class BasicIdleGate {
   void Advance() { epoch_.fetch_add(1, std::memory_order_seq_cst); }
   // Workers that sleep and are not being woken. Ask after Advance: a worker that is not counted then looks once more.
   uint32_t sleepers() const { return static_cast<uint32_t>(tokens_.load(std::memory_order_seq_cst)); }
-  // Wakes one sleeper, unless all are being woken already.
-  void WakeOne();
+  // Wakes one sleeper, unless all are being woken already. True if it took a system call: it does not drowse.
+  bool WakeOne();
   // As often as workers sleep now: one that sleeps again meanwhile may be woken twice, and another one not.
   void WakeAll();
 
@@ -108,7 +108,7 @@ class BasicIdleGate {
   bool BecomeSleeper(uint32_t seen, bool takes_all);
   bool ClaimSleeper(uint64_t turn_into);
   bool TakePost();
-  void PostOne();
+  bool PostOne();
   bool TakeCall();
   bool StopDrowsing();
 
@@ -133,8 +133,8 @@ bool BasicIdleGate<Files>::ClaimSleeper(uint64_t turn_into) {
 }
 
 template <typename Files>
-void BasicIdleGate<Files>::WakeOne() {
-  if (ClaimSleeper(kOwed)) PostOne();
+bool BasicIdleGate<Files>::WakeOne() {
+  return ClaimSleeper(kOwed) && PostOne();
 }
 
 template <typename Files>
@@ -143,12 +143,13 @@ void BasicIdleGate<Files>::WakeAll() {
 }
 
 template <typename Files>
-void BasicIdleGate<Files>::PostOne() {
+bool BasicIdleGate<Files>::PostOne() {
   uint64_t drowsers = drowsers_.load(std::memory_order_seq_cst);
   while (static_cast<uint32_t>(drowsers) != 0) {
-    if (drowsers_.compare_exchange_weak(drowsers, drowsers - kDrowser + kCall, std::memory_order_seq_cst)) return;
+    if (drowsers_.compare_exchange_weak(drowsers, drowsers - kDrowser + kCall, std::memory_order_seq_cst)) return false;
   }
   files_.Post(1);
+  return true;
 }
 
 // Any of those that drowse, whoever was meant.

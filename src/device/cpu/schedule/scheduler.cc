@@ -93,12 +93,13 @@ RescheduleRequest Scheduler::Submit(Task* task) {
   return request;
 }
 
-void Scheduler::Perform(const RescheduleRequest& request) {
+bool Scheduler::Perform(const RescheduleRequest& request) {
   for (const guest::GuestThread* const thread : request.interrupt) {
     if (thread != nullptr) thread->Interrupt();
   }
-  ticker_->Arm(request.look_at_ns);
-  if (request.wake && !OneWillLook()) Wake();
+  const bool has_woken = request.wake && !OneWillLook() && Wake();
+  ticker_->Arm(request.look_at_ns);  // whose thread may take this core for a moment
+  return has_woken;
 }
 
 // Where SMs share cores, as many SMs as there are cores are awake, and one of them has no block and is not away: it is
@@ -131,12 +132,12 @@ void Scheduler::ComeBack(SmState& sm) {
 }
 
 // Where clients are bound to SMs, only each SM itself knows whether there is something for it.
-void Scheduler::Wake() {
+bool Scheduler::Wake() {
   if (restricted_.load(std::memory_order_relaxed) != 0) {
     gate_.WakeAll();
-  } else if (gate_.spinners.load() == 0) {
-    gate_.WakeOne();
+    return false;
   }
+  return gate_.spinners.load() == 0 && gate_.WakeOne();
 }
 
 bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns) {
@@ -160,7 +161,7 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
     }
   }
   if (taken) {
-    Perform(request);
+    chunk->has_woken = Perform(request);
     if (many_ && request.wake) Wake();  // two: a chain through all of them would take too long
     return true;
   }

@@ -61,6 +61,7 @@ struct Chunk {
   uint64_t begin_ns = 0;
   uint64_t kernel_limit_ns = 0;
   bool may_be_long = false;  // too long to put off polling the rings
+  bool has_woken = false;  // an SM that slept, for what is left
 };
 
 // How a chunk ended.
@@ -123,9 +124,9 @@ class Scheduler {
   Status LimitContext(SpaceShare* share, uint32_t context, double part);
 
   // The task may run now. It is the scheduler's until Finish or Drop return it. Pass the result to Perform soon, with
-  // no lock held.
+  // no lock held; true if that has woken an SM that slept.
   [[nodiscard]] RescheduleRequest Submit(Task* task);
-  void Perform(const RescheduleRequest& request);
+  bool Perform(const RescheduleRequest& request);
 
   // For the worker of `sm`: something to run, or false; then *seen is the epoch to sleep on, *retry_at_ns when to look
   // again in any case, or kNever.
@@ -191,7 +192,7 @@ class Scheduler {
   void CountWanted(SpaceShare* share, uint64_t now_ns);
   bool IdleSmHasNext(uint64_t now_ns) const;
   bool OneWillLook() const;
-  void Wake();
+  bool Wake();  // true if it has woken one, and only one, that slept
 
   // scheduler_parked.cc
   bool IsCrowded(const Task& task) const;

@@ -1,0 +1,126 @@
+// Which core each SM's thread is on, so that no two stay on one while another core is idle.
+//
+// The system puts a thread that wakes up where it thinks best: in a virtual machine, where it takes a core that sleeps
+// for one that the host has taken away, that is behind the SM that woke it. Until it next balances its cores, some
+// milliseconds later, half of the device would be idle, and a short kernel would be done by one SM. So
+// * an SM that has woken another one moves it to a core that no SM has, before it can begin to wait;
+// * an SM that finds itself where another one was last, which has not gone to sleep since, moves to such a core.
+//
+// Lock-free; what is known of others may be old. Then an SM moves in vain, or later.
+#pragma once
+
+#include <sys/types.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/clock.h"
+#include "os/cores.h"
+
+namespace tutti::device::cpu {
+
+// The operating system under SmCores; simulated in tests.
+struct CoreSystem {
+  static int Core() { return os::CoreOfThisThread(); }
+  // Thread 0 is the calling one.
+  static bool Move(pid_t thread, const std::vector<int>& taken) { return os::MoveThread(thread, taken); }
+  static uint64_t NowNs() { return tutti::NowNs(); }
+};
+
+// Thread-safe. SMs are counted through all devices of this process; `sm` is the calling thread.
+template <typename System>
+class BasicSmCores {
+ public:
+  // Between two moves of one SM to another core. If it is back soon, the system has reasons that are not known here,
+  // like others' threads on that core: then it takes twice as long until the next, up to the most.
+  static constexpr uint64_t kLeastPauseNs = 200'000;
+  static constexpr uint64_t kMostPauseNs = 50'000'000;
+
+  // Without effect if there are not as many cores as SMs.
+  BasicSmCores(uint32_t sms, uint32_t cores) : spreads_(sms > 1 && sms <= cores), places_(sms) {}
+
+  void Begins(uint32_t sm, pid_t thread) { places_[sm].thread.store(thread, std::memory_order_relaxed); }
+  // It begins work, or looks for some. Two loads if nothing has changed.
+  void Runs(uint32_t sm) {
+    if (!spreads_) return;
+    const int core = System::Core();
+    if (core < 0 || core >= kMostCores) return;
+    if (places_[sm].core.load(std::memory_order_relaxed) == core &&
+        newest_[core].load(std::memory_order_relaxed) == sm + 1)
+      return;
+    Comes(sm, core);
+  }
+  // It is about to leave its core, for how long nobody knows.
+  void Sleeps(uint32_t sm) {
+    if (!spreads_) return;
+    places_[sm].slept.store(sleeps_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+    places_[sm].core.store(kAsleep, std::memory_order_relaxed);
+  }
+  // It has woken one that slept. Which one is not known; the system wakes the one that went to sleep last.
+  void HasWoken(uint32_t sm) {
+    if (!spreads_) return;
+    Runs(sm);
+    const Place* woken = nullptr;
+    for (const Place& place : places_) {
+      if (place.core.load(std::memory_order_relaxed) != kAsleep) continue;
+      if (woken == nullptr || place.slept.load(std::memory_order_relaxed) > woken->slept.load(std::memory_order_relaxed))
+        woken = &place;
+    }
+    if (woken != nullptr) System::Move(woken->thread.load(std::memory_order_relaxed), Taken());
+  }
+
+ private:
+  static constexpr int kMostCores = 1024;
+  static constexpr int kUnknown = -1;
+  static constexpr int kAsleep = -2;
+
+  struct alignas(64) Place {
+    std::atomic<pid_t> thread{0};
+    std::atomic<int> core{kUnknown};
+    std::atomic<uint64_t> slept{0};  // when it last went to sleep, in order
+    uint64_t moved_ns = 0;  // the SM's own
+    uint64_t pause_ns = kLeastPauseNs;
+  };
+
+  void Comes(uint32_t sm, int core) {
+    if (SharesWithOther(sm, core) && MayMove(places_[sm])) {
+      // Where it was last is free, and it is not where the other one is.
+      places_[sm].core.store(kUnknown, std::memory_order_relaxed);
+      if (System::Move(0, Taken())) core = System::Core();
+      if (core < 0 || core >= kMostCores) return;
+    }
+    places_[sm].core.store(core, std::memory_order_relaxed);
+    newest_[core].store(sm + 1, std::memory_order_relaxed);
+  }
+
+  bool SharesWithOther(uint32_t sm, int core) const {
+    const uint32_t other = newest_[core].load(std::memory_order_relaxed);
+    return other != 0 && other != sm + 1 && places_[other - 1].core.load(std::memory_order_relaxed) == core;
+  }
+
+  static bool MayMove(Place& place) {
+    const uint64_t now_ns = System::NowNs(), since_ns = now_ns - place.moved_ns;
+    if (since_ns < place.pause_ns) return false;
+    place.pause_ns = since_ns < 8 * place.pause_ns ? std::min(2 * place.pause_ns, kMostPauseNs) : kLeastPauseNs;
+    place.moved_ns = now_ns;
+    return true;
+  }
+
+  // By SMs that are awake.
+  std::vector<int> Taken() const {
+    std::vector<int> taken;
+    for (const Place& place : places_) taken.push_back(place.core.load(std::memory_order_relaxed));
+    return taken;
+  }
+
+  const bool spreads_;
+  std::vector<Place> places_;
+  std::atomic<uint32_t> newest_[kMostCores] = {};  // the SM that came to this core last, and 1
+  std::atomic<uint64_t> sleeps_{1};
+};
+
+using SmCores = BasicSmCores<CoreSystem>;
+
+}  // namespace tutti::device::cpu

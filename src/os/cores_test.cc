@@ -1,0 +1,74 @@
+#include "os/cores.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace tutti::os {
+namespace {
+
+std::vector<int> CoresOf(pid_t thread) {
+  cpu_set_t set;
+  std::vector<int> cores;
+  if (sched_getaffinity(thread, sizeof set, &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(static_cast<size_t>(core), &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+TEST(Cores, AThreadMovesToACoreThatIsNotTakenAndMayUseAllAfterwards) {
+  std::thread([] {
+    const std::vector<int> all = CoresOf(0);
+    for (const int free : all) {
+      std::vector<int> taken = {-1, CPU_SETSIZE};  // no cores
+      for (const int core : all) {
+        if (core != free) taken.push_back(core);
+      }
+      ASSERT_TRUE(MoveThread(0, taken));
+      EXPECT_EQ(CoresOf(0), all);
+    }
+    EXPECT_FALSE(MoveThread(0, all));
+    EXPECT_EQ(CoresOf(0), all);
+  }).join();
+}
+
+TEST(Cores, AThreadThatRunsIsMovedByAnother) {
+  std::atomic<pid_t> thread{0};
+  std::atomic<int> core{-1};
+  std::atomic<bool> ends{false};
+  std::thread other([&] {
+    thread = gettid();
+    while (!ends) core = CoreOfThisThread();
+  });
+  while (core < 0) sched_yield();
+  const std::vector<int> all = CoresOf(thread);
+  if (all.size() == 1) {
+    EXPECT_FALSE(MoveThread(thread, all));
+  } else {
+    // It goes where it is sent, one core after the other, and so has been on each.
+    for (const int free : all) {
+      std::vector<int> taken;
+      for (const int one : all) {
+        if (one != free) taken.push_back(one);
+      }
+      bool seen = false;
+      while (!seen) {  // the system may move it on at once
+        EXPECT_TRUE(MoveThread(thread, taken));
+        for (int i = 0; i < 1000 && !seen; ++i) seen = core == free;
+      }
+    }
+    EXPECT_EQ(CoresOf(thread), all);
+  }
+  ends = true;
+  other.join();
+}
+
+TEST(Cores, NoSuchThreadIsNotMoved) { EXPECT_FALSE(MoveThread(0x7fffffff, {})); }
+
+}  // namespace
+}  // namespace tutti::os
