@@ -65,7 +65,8 @@ class BasicSmCores {
     const Place* woken = nullptr;
     for (const Place& place : places_) {
       if (place.core.load(std::memory_order_relaxed) != kAsleep) continue;
-      if (woken == nullptr || place.slept.load(std::memory_order_relaxed) > woken->slept.load(std::memory_order_relaxed))
+      if (woken == nullptr ||
+          place.slept.load(std::memory_order_relaxed) > woken->slept.load(std::memory_order_relaxed))
         woken = &place;
     }
     if (woken != nullptr) System::Move(woken->thread.load(std::memory_order_relaxed), Taken());

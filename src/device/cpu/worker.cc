@@ -75,8 +75,7 @@ void Worker::Loop() {
     uint32_t seen = 0;
     uint64_t retry_at_ns = kNever;
     if (scheduler_->Take(sm, &chunk, &seen, &retry_at_ns)) {
-      if (idle_since_ns_ != 0)
-        LearnIdleTime(chunk.begin_ns - std::min(std::exchange(idle_since_ns_, 0), chunk.begin_ns));
+      if (idle_since_ns_ != 0) EndIdleness(chunk.begin_ns);
       chunk.has_woken ? cores_->HasWoken(number_) : cores_->Runs(number_);
       RunChunk(chunk);
       PollRings();
@@ -301,6 +300,11 @@ void Worker::ServeDoorbells() {
     if (idle_->work.rang) idle_->work.rang();
     if (poll(&doorbells, 1, 0) <= 0) return;
   }
+}
+
+void Worker::EndIdleness(uint64_t now_ns) {
+  LearnIdleTime(now_ns - std::min(std::exchange(idle_since_ns_, 0), now_ns));
+  if (scheduler_->shares_cores()) stolen_.Take(now_ns);  // it had no work: what others ran meanwhile is nobody's loss
 }
 
 // What spinning would have found, had it gone on: so that it begins again where work has become quick to come.

@@ -48,6 +48,7 @@ class Worker {
   bool PollRings();
   void LookAway();
   void Idle(uint32_t seen, uint64_t retry_at_ns);
+  void EndIdleness(uint64_t now_ns);
   void LearnIdleTime(uint64_t idle_ns);
   void LetOthersRun();
   // True if there may be something to do.

@@ -51,6 +51,8 @@ class SchedulingPolicy {
   virtual void Forget(SpaceShare* share) = 0;
   // Whether one share has all SMs at a time.
   virtual bool is_exclusive() const { return false; }
+  // The number of its turn. It begins inside Pick, and with it what was offered long before is for other SMs.
+  virtual uint64_t turn() const { return 0; }
   // Whether percentages hold under this policy.
   virtual bool uses_percentages() const { return true; }
 };

@@ -46,6 +46,7 @@ class TimeSlicePolicy final : public SchedulingPolicy {
   }
 
   bool is_exclusive() const override { return true; }
+  uint64_t turn() const override { return turn_; }
 
   // All is a matter of time.
   bool MoreUrgentWaits(const RunningLevels&) const override { return false; }

@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "device/cpu/exec/device_limits.h"
 #include "device/cpu/schedule/sm_thread.h"
@@ -155,8 +156,7 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
     } else {
       // What this SM leaves, or has just made eligible again, may be for other SMs only, and they sleep.
       TellOfRest(sm);
-      request.wake = offered_ > coming_ && IdleSmHasNext(now_ns);
-      if (request.wake && policy_->is_exclusive()) gate_.Advance();  // it has been offered for long: as in Begin
+      request.wake = TellOthers(now_ns);
       *seen = gate_.epoch();
     }
   }
@@ -167,6 +167,15 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
   }
   if (request.wake) Wake();
   return many_ && TakeFromOther(sm, chunk);
+}
+
+// For an SM that has found nothing: whether sleepers must be woken, since there is something for others. Each of them may
+// find nothing, either; where clients are bound to SMs, the one that it is for may take long to come. So all are told
+// once of all that has been offered, and of each turn, or they would tell each other until that one has come.
+bool Scheduler::TellOthers(uint64_t now_ns) {
+  if (offered_ <= coming_ || !IdleSmHasNext(now_ns)) return false;
+  if (std::exchange(told_turn_, policy_->turn()) != policy_->turn()) gate_.Advance();
+  return !restricted() || std::exchange(told_epoch_, gate_.epoch()) != gate_.epoch();
 }
 
 // Gives the SM a chunk of the share's most urgent task. Returns what is to be done for the tasks that are left.

@@ -191,6 +191,7 @@ class Scheduler {
   void TaskEnds(SpaceShare* share, uint64_t now_ns);
   void CountWanted(SpaceShare* share, uint64_t now_ns);
   bool IdleSmHasNext(uint64_t now_ns) const;
+  bool TellOthers(uint64_t now_ns);
   bool OneWillLook() const;
   bool Wake();  // true if it has woken one, and only one, that slept
 
@@ -269,6 +270,8 @@ class Scheduler {
   uint64_t looked_at_ns_ = 0;  // at all SMs
   uint32_t coming_ = 0;  // SMs
   bool unheard_ = false;  // something has been offered without a word to idle SMs
+  uint64_t told_turn_ = 0;  // the policy's, that idle SMs have last been told of
+  uint32_t told_epoch_ = 0;  // in which sleepers have last been woken by an SM that found nothing
   bool no_room_ = false;  // was found then, and nothing has come since
   uint32_t room_from_ = 0;  // MakeRoom's: the SM that it looks at first
   std::atomic<uint32_t> open_batches_{0};  // of all shares; a hint without the lock

@@ -14,6 +14,7 @@ namespace tutti::device::cpu {
 void Scheduler::SetPolicy(Policy policy) {
   std::lock_guard lock(mutex_);
   policy_ = NewPolicy(policy, sms());
+  told_turn_ = 0;
   offered_ = 0;
   for (const auto& group : groups_) group->offered = 0;
   for (SpaceShare* share : shares_) {

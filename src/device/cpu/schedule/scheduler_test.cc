@@ -66,17 +66,45 @@ class SchedulerTest : public testing::Test {
 };
 
 TEST_F(SchedulerTest, AnSmThatHasLookedInVainLooksAgainWhenTheTurnOfItsClientComes) {
-  scheduler_.SetPolicy(Policy::kTimeSlice);
-  SpaceShare* const bound = NewShare();
+  SpaceShare *const first = NewShare(), *const bound = NewShare();
   scheduler_.SetLimits(bound, {.sms = SmSet(2)});  // SM 1
-  Submit(NewShare(), 1);
-  ASSERT_TRUE(Take(0));
-  Submit(bound, 1);
-  ASSERT_FALSE(Take(1)) << "the device is the other's";
-  const uint32_t seen = scheduler_.gate().epoch();
-  ASSERT_TRUE(Finish(0) && !Take(0));
-  EXPECT_NE(scheduler_.gate().epoch(), seen) << "who spins is no sleeper";
-  EXPECT_TRUE(Take(1));
+  for (int i = 0; i < 2; ++i) {
+    scheduler_.SetPolicy(Policy::kTimeSlice);  // turns begin anew
+    Task* const begun = Submit(first, 1);
+    ASSERT_EQ(Take(0), begun);
+    Task* const waits = Submit(bound, 1);
+    ASSERT_EQ(Take(1), nullptr) << "the device is the other's";
+    const uint32_t seen = scheduler_.gate().epoch();
+    ASSERT_TRUE(Finish(0));
+    ASSERT_EQ(Take(0), nullptr);
+    EXPECT_NE(scheduler_.gate().epoch(), seen);
+    EXPECT_EQ(Take(1), waits);
+    ASSERT_TRUE(Finish(1));
+  }
+}
+
+// The SM that it is for has no core for a while, say. All others are told once, and sleep then.
+TEST_F(SchedulerTest, SmsThatFindNothingDoNotTellEachOtherAgainAndAgain) {
+  for (const Policy policy : {Policy::kShare, Policy::kTimeSlice}) {
+    scheduler_.SetPolicy(policy);
+    SpaceShare* const bound = NewShare();
+    scheduler_.SetLimits(bound, {.sms = SmSet(2)});  // SM 1
+    for (int i = 0; i < 2; ++i) {
+      Task* const waits = Submit(bound, 1);
+      ASSERT_TRUE(scheduler_.gate().LieDown(scheduler_.gate().epoch(), false)) << "another SM";
+      ASSERT_EQ(Take(0), nullptr);
+      ASSERT_EQ(scheduler_.gate().owed(), 1u) << "it is told, by whoever comes first";
+      scheduler_.gate().GetUp(true);
+      const uint32_t seen = scheduler_.gate().epoch();
+      ASSERT_TRUE(scheduler_.gate().LieDown(seen, false)) << "nor has it found anything";
+      ASSERT_EQ(Take(0), nullptr);
+      EXPECT_EQ(scheduler_.gate().owed(), 0u);
+      EXPECT_EQ(scheduler_.gate().epoch(), seen);
+      scheduler_.gate().GetUp(false);
+      ASSERT_EQ(Take(1), waits);
+      ASSERT_TRUE(Finish(1));
+    }
+  }
 }
 
 // As a GPU's engines for copies do, whatever its SMs run.
