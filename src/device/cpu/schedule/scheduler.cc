@@ -169,9 +169,9 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
   return many_ && TakeFromOther(sm, chunk);
 }
 
-// For an SM that has found nothing: whether sleepers must be woken, since there is something for others. Each of them may
-// find nothing, either; where clients are bound to SMs, the one that it is for may take long to come. So all are told
-// once of all that has been offered, and of each turn, or they would tell each other until that one has come.
+// For an SM that has found nothing: whether sleepers must be woken, since there is something for others. Each of them
+// may find nothing, either: where clients are bound to SMs, the one that it is for may take long to come. So all are
+// told once of all that has been offered, and of each turn, or they would tell each other until that one has come.
 bool Scheduler::TellOthers(uint64_t now_ns) {
   if (offered_ <= coming_ || !IdleSmHasNext(now_ns)) return false;
   if (std::exchange(told_turn_, policy_->turn()) != policy_->turn()) gate_.Advance();
