@@ -6,7 +6,7 @@
 // * an SM that has woken another one moves it to a core that no SM has, before it can begin to wait;
 // * an SM that finds itself where another one was last, which has not gone to sleep since, moves to such a core.
 //
-// Lock-free; what is known of others may be old. Then an SM moves in vain, or later.
+// What is known of others may be old: then an SM moves in vain, or later.
 #pragma once
 
 #include <sys/types.h>
@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "base/clock.h"
@@ -69,7 +70,7 @@ class BasicSmCores {
           place.slept.load(std::memory_order_relaxed) > woken->slept.load(std::memory_order_relaxed))
         woken = &place;
     }
-    if (woken != nullptr) System::Move(woken->thread.load(std::memory_order_relaxed), Taken());
+    if (woken != nullptr) Move(woken->thread.load(std::memory_order_relaxed));
   }
 
  private:
@@ -89,7 +90,7 @@ class BasicSmCores {
     if (SharesWithOther(sm, core) && MayMove(places_[sm])) {
       // Where it was last is free, and it is not where the other one is.
       places_[sm].core.store(kUnknown, std::memory_order_relaxed);
-      if (System::Move(0, Taken())) core = System::Core();
+      if (Move(0)) core = System::Core();
       if (core < 0 || core >= kMostCores) return;
     }
     places_[sm].core.store(core, std::memory_order_relaxed);
@@ -109,17 +110,20 @@ class BasicSmCores {
     return true;
   }
 
-  // By SMs that are awake.
-  std::vector<int> Taken() const {
+  // To a core that no SM has that is awake. One at a time: another move of that thread would take what this one leaves
+  // it for a moment for all the cores that it may use.
+  bool Move(pid_t thread) {
+    const std::lock_guard lock(moves_);
     std::vector<int> taken;
     for (const Place& place : places_) taken.push_back(place.core.load(std::memory_order_relaxed));
-    return taken;
+    return System::Move(thread, taken);
   }
 
   const bool spreads_;
   std::vector<Place> places_;
   std::atomic<uint32_t> newest_[kMostCores] = {};  // the SM that came to this core last, and 1
   std::atomic<uint64_t> sleeps_{1};
+  std::mutex moves_;
 };
 
 using SmCores = BasicSmCores<CoreSystem>;

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
+#include <thread>
 #include <utility>
 
 namespace tutti::device::cpu {
@@ -105,6 +107,37 @@ TEST_F(SmCoresTest, ACoreWhoseSmSleepsIsFree) {
   EXPECT_EQ(CoreOf(1), 0);
   RunOn(0, 0);
   EXPECT_EQ(CoreOf(0), 1) << "it wakes up beside one that runs";
+}
+
+// All are where another one is, and none can go anywhere.
+struct CountedMoves {
+  static inline std::atomic<int> moving{0}, most{0}, count{0};
+
+  static int Core() { return 0; }
+  static bool Move(pid_t, const std::vector<int>&) {
+    const int now = ++moving;
+    if (now > most) most = now;
+    std::this_thread::yield();
+    --moving;
+    ++count;
+    return true;
+  }
+  static uint64_t NowNs() { return tutti::NowNs(); }
+};
+
+// A thread's move narrows what it may use for a moment: its own, meanwhile, would make that last.
+TEST(SmCoresThreads, MovesFollowEachOther) {
+  BasicSmCores<CountedMoves> cores(3, 3);
+  cores.Begins(2, 1);
+  cores.Sleeps(2);  // and is woken again and again
+  std::vector<std::thread> threads;
+  for (uint32_t sm = 0; sm < 2; ++sm) {
+    threads.emplace_back([&cores, sm] {
+      while (CountedMoves::count < 20'000) cores.HasWoken(sm);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(CountedMoves::most, 1);
 }
 
 // Its core goes to the other one while it is on its way: that must not leave it as well.

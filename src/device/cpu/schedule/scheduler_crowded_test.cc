@@ -1,6 +1,4 @@
 // The scheduler with more SMs than cores, without threads: the test acts as the SMs.
-#include "device/cpu/schedule/scheduler.h"
-
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "device/cpu/schedule/scheduler.h"
 
 namespace tutti::device::cpu {
 namespace {
