@@ -1,5 +1,5 @@
 // burst: a kernel with a block for each SM, beside one with a single block, after a pause in which all SMs went to
-// sleep: what it costs to wake them, and whether each gets a core.
+// sleep: what it costs to wake them, and whether each gets a core. And what it costs to wait for a short one.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -49,8 +49,8 @@ int main(int argc, char** argv) {
   CHECK_CU(cuDeviceGetAttribute(&sms, kMultiprocessorCount, 0));
   Work work;
   bench::Report report("burst",
-                       "launch to end after a pause, medians of turns; ratio: a block for each SM / a single block; "
-                       "aim: at most 1.25");
+                       "launch to end after a pause, medians of turns; ratio: a block for each SM / a single block, "
+                       "aim: at most 1.25; and a short block that is waited for / the time that it runs");
   for (const double block_us : {100.0, 300.0, 1000.0}) {
     for (const unsigned pause_us : {0u, 1000u, 3000u}) {
       std::vector<double> all_us, one_us;
@@ -66,6 +66,14 @@ int main(int argc, char** argv) {
       report.Add({fmt::format("{} blocks of {:g} us after {:g} ms", sms, block_us, pause_us / 1000.0), all.median, "us",
                   one.median, "one block", all.median / one.median, all.spread});
     }
+  }
+  // Behind waits that were worth no spinning.
+  for (const double block_us : {5.0, 20.0}) {
+    std::vector<double> us;
+    for (int turn = 0; turn < 10 * turns; ++turn) us.push_back(work.TimeOf(1, block_us));
+    const bench::Statistics waited = bench::Summarize(us);
+    report.Add({fmt::format("a block of {:g} us, waited for, behind longer ones", block_us), waited.median, "us",
+                block_us, "the block itself", waited.median / block_us, waited.spread});
   }
   return report.Finish(out);
 }

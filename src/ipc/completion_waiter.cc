@@ -14,6 +14,7 @@ int32_t CompletionWaiter::Wait(uint32_t stream, uint64_t ticket) {
   const auto done = [&] { return Done(stream, ticket); };
   if (done()) return 0;
   producer_->Nudge();
+  const uint64_t begin_ns = NowNs();
   if (spin_.Spin(done)) return 0;
 
   wire::StreamSleepers& sleepers = sleepers_[stream];
@@ -33,6 +34,7 @@ int32_t CompletionWaiter::Wait(uint32_t stream, uint64_t ticket) {
     watch_->Check();
     if (sleep_ns < kLongestSleepNs) sleep_ns *= 2;
   }
+  if (status == 0) spin_.Slept(NowNs() - begin_ns);
   return status;
 }
 
