@@ -9,9 +9,9 @@
 namespace tutti::ipc {
 
 // The budget grows when spinning has paid and shrinks when it has not: waits for long kernels soon sleep at once, and
-// short round trips never sleep. A wait that slept and was brief all the same might have been spared its sleep: the next
-// one spins for twice as long. If that was in vain, since who is waited for needs the core, it takes more waits each
-// time until the next try. Shared by all waiters of one kind. Thread-safe.
+// short round trips never sleep. A wait that slept and was brief all the same might have been spared its sleep: the
+// next one spins for twice as long. If that was in vain, since who is waited for needs the core, it takes more waits
+// each time until the next try. Shared by all waiters of one kind. Thread-safe.
 class SpinBudget {
  public:
   static constexpr uint64_t kMaxNs = 50'000;  // about ten times what a futex round trip costs
