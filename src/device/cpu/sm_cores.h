@@ -34,8 +34,8 @@ struct CoreSystem {
 template <typename System>
 class BasicSmCores {
  public:
-  // Between two moves of one SM to another core. If it is back soon, the system has reasons that are not known here,
-  // like others' threads on that core: then it takes twice as long until the next, up to the most.
+  // Between two moves of an SM that has not slept in between. If it is back soon, the system has reasons that are not
+  // known here, like others' threads on that core: then it takes twice as long until the next, up to the most.
   static constexpr uint64_t kLeastPauseNs = 200'000;
   static constexpr uint64_t kMostPauseNs = 50'000'000;
 
@@ -58,6 +58,7 @@ class BasicSmCores {
     if (!spreads_) return;
     places_[sm].slept.store(sleeps_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
     places_[sm].core.store(kAsleep, std::memory_order_relaxed);
+    places_[sm].moved_ns = 0;
   }
   // It has woken one that slept. Which one is not known; the system wakes the one that went to sleep last.
   void HasWoken(uint32_t sm) {
@@ -82,7 +83,7 @@ class BasicSmCores {
     std::atomic<pid_t> thread{0};
     std::atomic<int> core{kUnknown};
     std::atomic<uint64_t> slept{0};  // when it last went to sleep, in order
-    uint64_t moved_ns = 0;  // the SM's own
+    uint64_t moved_ns = 0;  // the SM's own; 0: not since it slept
     uint64_t pause_ns = kLeastPauseNs;
   };
 
@@ -104,8 +105,9 @@ class BasicSmCores {
 
   static bool MayMove(Place& place) {
     const uint64_t now_ns = System::NowNs(), since_ns = now_ns - place.moved_ns;
-    if (since_ns < place.pause_ns) return false;
-    place.pause_ns = since_ns < 8 * place.pause_ns ? std::min(2 * place.pause_ns, kMostPauseNs) : kLeastPauseNs;
+    const bool is_back_soon = place.moved_ns != 0 && since_ns < 8 * place.pause_ns;
+    if (is_back_soon && since_ns < place.pause_ns) return false;
+    place.pause_ns = is_back_soon ? std::min(2 * place.pause_ns, kMostPauseNs) : kLeastPauseNs;
     place.moved_ns = now_ns;
     return true;
   }

@@ -170,6 +170,17 @@ TEST_F(SmCoresTest, OneThatIsMovedBackMovesMoreAndMoreSeldom) {
   EXPECT_EQ(SimulatedCores::moves - before, 2) << "what was a second ago is forgotten";
 }
 
+TEST_F(SmCoresTest, OneThatHasSleptMovesAtOnceHoweverOften) {
+  Start(2, 2);
+  RunOn(0, 0);
+  for (int i = 1; i <= 100; ++i) {
+    RunOn(1, 0);
+    EXPECT_EQ(SimulatedCores::moves, i);
+    As(1, [&] { cores_->Sleeps(1); });
+    SimulatedCores::now_ns += kMs / 10;
+  }
+}
+
 TEST_F(SmCoresTest, OneThatHasBeenWokenIsMovedOffTheWakersCoreBeforeItRuns) {
   Start(3, 3);
   for (uint32_t sm = 0; sm < 3; ++sm) RunOn(sm, static_cast<int>(sm));
