@@ -309,9 +309,10 @@ tutti::Result<bool> Submitter::Harvest() {
       const Mark mark = stream.marks.front();
       const CUresult status = vendor_.cuEventQuery(mark.event);
       if (status == CUDA_ERROR_NOT_READY || stop_.load(std::memory_order_seq_cst)) break;
-      // What a kernel has recorded stands there when its mark does.
+      // What a kernel has recorded stands there when its mark does. One that has died with its context as it recorded
+      // a fault records no more of it.
       TUTTI_TRY(LookForFault());
-      if (fence_ != nullptr && fence_->IsFaulting()) break;
+      if (status == CUDA_SUCCESS && fence_ != nullptr && fence_->IsFaulting()) break;
       HandOnTextsOf(mark.event);
       HandOnPrints();
       TUTTI_TRY(vendor_.Check(status, "a kernel, copy or fill of the program"));

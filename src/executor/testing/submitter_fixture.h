@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cuda/result.h"
+#include "executor/fence_memory.h"
 #include "executor/submitter.h"
 #include "os/fd.h"
 
@@ -30,10 +31,12 @@ struct FakeDriver {
   std::function<void()> at_look = [] {};  // while a stream is looked at
   std::function<void()> at_unload = [] {};  // before a module is
   std::atomic<int> unloaded{0};  // modules
+  std::vector<std::unique_ptr<FenceMemory::Host>> hosts;  // of fences
   uintptr_t last = 0;
 };
 inline FakeDriver* driver = nullptr;
 inline constexpr size_t kMostOfLimit = 10'000;
+inline constexpr cuda::CUdeviceptr kOfFence = 1 << 20;
 
 template <typename Handle>
 cuda::CUresult Make(Handle* out) {
@@ -82,6 +85,21 @@ inline Vendor MakeVendor() {
   vendor.cuEventElapsedTime = [](float* ms, cuda::CUevent from, cuda::CUevent to) -> cuda::CUresult {
     driver->calls.push_back("time from " + Name(from) + " to " + Name(to));
     *ms = 0.25;
+    return cuda::CUDA_SUCCESS;
+  };
+  vendor.cuStreamSynchronize = [](cuda::CUstream) -> cuda::CUresult { return cuda::CUDA_SUCCESS; };
+  vendor.cuStreamDestroy_v2 = [](cuda::CUstream) -> cuda::CUresult { return cuda::CUDA_SUCCESS; };
+  vendor.cuMemAlloc_v2 = [](cuda::CUdeviceptr* address, size_t) -> cuda::CUresult {
+    *address = kOfFence;
+    return cuda::CUDA_SUCCESS;
+  };
+  vendor.cuMemHostAlloc = [](void** memory, size_t, unsigned) -> cuda::CUresult {
+    driver->hosts.push_back(std::make_unique<FenceMemory::Host>());
+    *memory = driver->hosts.back().get();
+    return cuda::CUDA_SUCCESS;
+  };
+  vendor.cuMemHostGetDevicePointer_v2 = [](cuda::CUdeviceptr* address, void* memory, unsigned) -> cuda::CUresult {
+    *address = reinterpret_cast<cuda::CUdeviceptr>(memory);
     return cuda::CUDA_SUCCESS;
   };
   vendor.cuEventDestroy_v2 = [](cuda::CUevent) -> cuda::CUresult { return cuda::CUDA_SUCCESS; };
