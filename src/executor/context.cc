@@ -1,7 +1,5 @@
 #include "executor/context.h"
 
-#include <algorithm>
-
 #include "executor/own_stream.h"
 #include "os/futex.h"
 
@@ -19,14 +17,7 @@ void Context::Remove(Exchange* place) {
     std::lock_guard lock(mutex_);
     places_.erase(place);
   }
-  std::lock_guard lock(limits_mutex_);
-  const auto gone = limits_.extract(place);
-  if (!gone || lost()) return;
-  if (anything_runs()) return;
-  for (auto& [limit, bytes] : set_limits_) {
-    const uint64_t left = Largest(limit);
-    if (left != 0 && left < bytes && vendor_.cuCtxSetLimit(limit, left) == CUDA_SUCCESS) bytes = left;
-  }
+  limits_.Forget(place);
 }
 
 bool Context::IsAlone(Exchange* place) {
@@ -36,6 +27,7 @@ bool Context::IsAlone(Exchange* place) {
 
 Status Context::Open() {
   TUTTI_ASSIGN(idle_, CreateOwnStream(vendor_));
+  limits_.Open();
   return {};
 }
 
@@ -73,32 +65,13 @@ Error Context::failure() {
   return failure_;
 }
 
-uint64_t Context::Largest(CUlimit limit) const {
-  uint64_t largest = 0;
-  for (const auto& [place, limits] : limits_) {
-    if (const auto asked = limits.find(limit); asked != limits.end()) largest = std::max(largest, asked->second);
-  }
-  return largest;
+tutti::Result<uint64_t> Context::SetLimit(Exchange* place, CUlimit limit, uint64_t bytes) {
+  return limits_.Set(place, limit, bytes, !anything_runs() || IsAlone(place));
 }
 
-Status Context::SetLimit(Exchange* place, CUlimit limit, uint64_t bytes) {
-  std::lock_guard lock(limits_mutex_);
-  auto& limits = limits_[place];
-  const auto before = limits.find(limit) == limits.end() ? 0 : limits[limit];
-  limits[limit] = bytes;
-  const uint64_t largest = Largest(limit);
-  // What is set is enough, and to set it may wait for another place's kernel.
-  if (anything_runs() && !IsAlone(place) && largest <= set_limits_[limit]) return {};
-  const Status set = vendor_.Check(vendor_.cuCtxSetLimit(limit, largest), "cuCtxSetLimit");
-  if (set) {
-    set_limits_[limit] = largest;
-    return set;
-  }
-  if (before != 0)
-    limits[limit] = before;
-  else
-    limits.erase(limit);
-  return set;
+void Context::LowerLimits() {
+  const Status lowered = limits_.Lower([this] { return !anything_runs() && !lost(); });
+  if (!lowered) NoteFailure(lowered.error());
 }
 
 }  // namespace tutti::executor

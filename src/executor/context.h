@@ -4,11 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <set>
 
 #include "base/error.h"
+#include "executor/context_limits.h"
 #include "executor/protocol/exchange.h"
 #include "executor/vendor.h"
 
@@ -17,14 +17,14 @@ namespace tutti::executor {
 // Thread-safe; the context is current in all threads.
 class Context {
  public:
-  explicit Context(const Vendor& vendor) : vendor_(vendor) {}
+  explicit Context(const Vendor& vendor) : vendor_(vendor), limits_(vendor) {}
 
-  // Makes what IsLost looks at, before anything runs.
+  // Makes what IsLost looks at, and reads the limits, before anything runs.
   Status Open();
 
   // A place is known by its exchange.
   void Add(Exchange* place);
-  void Remove(Exchange* place);
+  void Remove(Exchange* place);  // waits for nothing
   // It is the only one.
   bool IsAlone(Exchange* place);
 
@@ -41,20 +41,20 @@ class Context {
   // Once it is: with what.
   Error failure();
 
-  // A limit is the largest that a place has asked for: what is too small for one ends the context of all. May wait for
-  // running kernels; nothing but other limits waits for it.
-  Status SetLimit(Exchange* place, cuda::CUlimit limit, uint64_t bytes);
+  // What the place holds of it then (executor/context_limits.h). May wait for running kernels where a limit is raised;
+  // nothing but others that raise one waits for it.
+  Result<uint64_t> SetLimit(Exchange* place, cuda::CUlimit limit, uint64_t bytes);
+  // Limits that are larger than anybody asks for are to be lowered when nothing runs (executor/leftovers.h).
+  bool HasExcessLimits() const { return !lost() && limits_.HasExcess(); }
+  // Does that, as far as nothing runs. May wait as the driver likes, if something begins meanwhile.
+  void LowerLimits();
 
  private:
-  uint64_t Largest(cuda::CUlimit limit) const;
   bool IsLost() const;
 
   const Vendor& vendor_;
   cuda::CUstream idle_ = nullptr;  // in which nothing is done; null: not opened
-  std::mutex limits_mutex_;
-  std::map<Exchange*, std::map<cuda::CUlimit, uint64_t>> limits_;  // that places have asked for
-  // That the driver has. One that is too large is lowered when a place ends, or sets one, and nothing runs.
-  std::map<cuda::CUlimit, uint64_t> set_limits_;
+  ContextLimits limits_;
 
   std::mutex mutex_;
   std::set<Exchange*> places_;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -20,7 +21,6 @@
 namespace tutti::executor {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace cuda;
 
@@ -105,20 +105,6 @@ TEST_F(ContextTest, AContextThatIsLostIsTheFailureOfAllPlacesAndWakesThem) {
   }
 }
 
-TEST_F(ContextTest, ALimitIsTheLargestThatAPlaceHasAskedFor) {
-  Place one(this);
-  {
-    Place two(this);
-    EXPECT_TRUE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 2000));
-    EXPECT_TRUE(context_.SetLimit(two.exchange.get(), CU_LIMIT_STACK_SIZE, 4000));
-    EXPECT_TRUE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 1000));
-    EXPECT_FALSE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, kMostOfLimit + 1));
-  }
-  EXPECT_THAT(driver_.calls, ElementsAre("limit 0 is 2000", "limit 0 is 4000", "limit 0 is 4000", "limit 0 is 10001",
-                                         "limit 0 is 1000"))
-      << "what was refused is forgotten, and so is who has gone";
-}
-
 // A driver may have who asks wait for what another thread asks of it.
 TEST_F(ContextTest, WhoLooksWhetherTheContextIsLostHoldsUpNobodyWhoGivesItRecords) {
   Place one(this), two(this);
@@ -192,29 +178,39 @@ TEST_F(ContextTest, WhileTheDriverUnloadsNoMoreThanSoManyModulesWaitForIt) {
   goes_on.notify_all();
 }
 
-TEST_F(ContextTest, ALimitThatIsLargeEnoughIsNotSetWhileAnotherPlacesWorkRuns) {
+TEST_F(ContextTest, ALimitIsLoweredWhenNothingRuns) {
+  ASSERT_TRUE(context_.Open());
+  Leftovers leftovers(vendor_, &context_, nullptr);
   Place one(this);
   {
     Place two(this);
-    EXPECT_TRUE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 2000));
-    EXPECT_TRUE(context_.SetLimit(two.exchange.get(), CU_LIMIT_STACK_SIZE, 4000));
+    EXPECT_EQ(context_.SetLimit(two.exchange.get(), CU_LIMIT_STACK_SIZE, 4000), 4000u);
     driver_.reached = false;
     Copy(one);
-    driver_.calls.clear();
-    EXPECT_TRUE(context_.SetLimit(two.exchange.get(), CU_LIMIT_STACK_SIZE, 3000));
+    EXPECT_EQ(context_.SetLimit(two.exchange.get(), CU_LIMIT_STACK_SIZE, 3000), 4000u) << "it would wait for one";
   }
-  EXPECT_THAT(driver_.calls, ElementsAre());
+  leftovers.LookForLimits();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(driver_.last_limit, 4000u);
   driver_.reached = true;
   one.submitter.Step();
-  {
-    Place three(this);
-  }
-  EXPECT_THAT(driver_.calls, ElementsAre()) << "it has asked for nothing";
-  {
-    Place three(this);
-    EXPECT_TRUE(context_.SetLimit(three.exchange.get(), CU_LIMIT_STACK_SIZE, 1000));
-  }
-  EXPECT_THAT(driver_.calls, ElementsAre("limit 0 is 2000"));
+  while (driver_.last_limit != kFreshLimit) std::this_thread::yield();
+}
+
+// It may wait for what runs: for another one's kernel that never ends.
+TEST_F(ContextTest, APlaceEndsWhileAnotherOneSetsALimit) {
+  ASSERT_TRUE(context_.Open());
+  Place one(this);
+  std::optional<Place> two(this);
+  ASSERT_TRUE(context_.SetLimit(two->exchange.get(), CU_LIMIT_STACK_SIZE, 2000));
+  std::future<void> ended;
+  std::future_status status = std::future_status::deferred;
+  driver_.at_limit = [&] {
+    ended = std::async(std::launch::async, [&] { two.reset(); });
+    status = ended.wait_for(std::chrono::seconds(10));
+  };
+  EXPECT_TRUE(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 4000));
+  EXPECT_EQ(status, std::future_status::ready);
 }
 
 TEST_F(ContextTest, WhatWaitsToSetALimitHoldsUpNoNewsOfALoss) {

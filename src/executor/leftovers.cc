@@ -29,8 +29,7 @@ Status Leftovers::Unload(cuda::CUmodule module, uint64_t bytes) {
     lock.unlock();
     return UnloadNow(module);
   }
-  if (!unloads_.joinable()) unloads_ = os::TryStartThread("leftovers", [this] { Run(); });
-  if (!unloads_.joinable()) {
+  if (!Starts()) {
     lock.unlock();
     return UnloadNow(module);
   }
@@ -41,12 +40,27 @@ Status Leftovers::Unload(cuda::CUmodule module, uint64_t bytes) {
   return {};
 }
 
+// With the lock.
+bool Leftovers::Starts() {
+  if (!unloads_.joinable()) unloads_ = os::TryStartThread("leftovers", [this] { Run(); });
+  return unloads_.joinable();
+}
+
+// Without room for a thread they stay until somebody asks for less once more, or ends.
+void Leftovers::LookForLimits() {
+  if (!of_->HasExcessLimits()) return;
+  std::lock_guard lock(mutex_);
+  if (!Starts()) return;
+  lowers_ = true;
+  changed_.notify_all();
+}
+
 void Leftovers::Run() {
   constexpr std::chrono::milliseconds kLook{20};
   vendor_.cuCtxSetCurrent(context_);
   std::unique_lock lock(mutex_);
   while (!ends_) {
-    if (left_.empty()) {
+    if (left_.empty() && !lowers_) {
       changed_.wait(lock);
     } else if (left_.size() <= kMost && of_->anything_runs()) {
       changed_.wait_for(lock, kLook);
@@ -57,7 +71,11 @@ void Leftovers::Run() {
       for (const cuda::CUmodule module : modules) {
         if (const Status unloaded = UnloadNow(module); !unloaded) of_->NoteFailure(unloaded.error());
       }
+      of_->LowerLimits();
+      const bool has_excess = of_->HasExcessLimits();  // something has begun, or another one is being raised
       lock.lock();
+      lowers_ = has_excess;
+      if (has_excess) changed_.wait_for(lock, kLook);
       left_bytes_ -= bytes;
       left_count_ -= modules.size();
     }

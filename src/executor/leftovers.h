@@ -1,12 +1,12 @@
 // Modules that a program has unloaded, or has left as it ended, while something runs in the context. The driver may
 // wait for all of that before it unloads one, a neighbour's endless kernel too, and have others wait that call it
 // meanwhile, among them who gives records to it. So they stay loaded until nothing runs, or there are too many of them.
+// So do limits of the context stay that are larger than anybody asks for (executor/context_limits.h).
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -34,8 +34,11 @@ class Leftovers {
   // At once where nothing runs: then fails as the driver does. With a context that is current.
   // `bytes`: what it takes of the device's memory.
   Status Unload(cuda::CUmodule module, uint64_t bytes);
+  // Limits may have become too large. Waits for nothing.
+  void LookForLimits();
 
  private:
+  bool Starts();
   Status UnloadNow(cuda::CUmodule module) const;
   void Run();
 
@@ -47,6 +50,7 @@ class Leftovers {
   std::vector<cuda::CUmodule> left_;
   uint64_t left_bytes_ = 0;  // until they are unloaded
   size_t left_count_ = 0;  // as well
+  bool lowers_ = false;  // limits
   bool ends_ = false;
   std::thread unloads_;  // from the first that is left on
 };

@@ -79,6 +79,7 @@ Status Place::Run() {
   const Status closed = Close();
   executor_.context->Remove(exchange_);
   if (closed) SayThatItIsOver();
+  executor_.leftovers->LookForLimits();
   return closed;
 }
 
@@ -151,8 +152,12 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
       TUTTI_ASSIGN(answer->value, window_.ReadWord(request.address, request.bytes));
       return {};
     }
-    case RequestKind::kSetLimit:
-      return executor_.context->SetLimit(exchange_, static_cast<cuda::CUlimit>(request.limit), request.bytes);
+    case RequestKind::kSetLimit: {
+      TUTTI_ASSIGN(answer->value, executor_.context->SetLimit(exchange_, static_cast<cuda::CUlimit>(request.limit),
+                                                              request.bytes));
+      executor_.leftovers->LookForLimits();
+      return {};
+    }
     case RequestKind::kLoadModule: {
       TUTTI_ASSIGN(const os::Mapping image, os::Mapping::Constant(given.get(), kMostImageBytes));
       TUTTI_ASSIGN(Modules::Loaded loaded,

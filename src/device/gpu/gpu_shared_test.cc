@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/limits.h"
 #include "cuda/result.h"
 #include "device/gpu/testing/gpu_fixture.h"
 #include "os/memory.h"
@@ -104,6 +105,29 @@ TEST_F(GpuShared, TheEndOfAClientAsksTheDriverForNothingThatMayWaitForAnothersKe
   EndSpin(*two, word);
   EXPECT_TRUE(two->Synchronize(1));
   EXPECT_TRUE(two->sink().faults().empty());
+}
+
+// To lower it the driver may wait for all that runs in the context.
+TEST_F(GpuShared, WhatALimitOfTheContextTakesCountsUntilItIsLowered) {
+  Start(8);
+  const auto one = Serve("a"), two = Serve("a");
+  constexpr uint64_t kMore = 16 * kMebibyte;
+  const uint64_t before = one->sink().memory_used(0), heap = cuda::kDefaultLimits[cuda::CU_LIMIT_MALLOC_HEAP_SIZE];
+  const auto limit_heap = [&](uint64_t bytes) {
+    ASSERT_TRUE(one->space().SetKernelLimit(0, cuda::CU_LIMIT_MALLOC_HEAP_SIZE, bytes));
+  };
+  limit_heap(heap + kMore);
+  const uint64_t word = Spin(*two);
+  limit_heap(heap);
+  EXPECT_EQ(one->sink().memory_used(0), before + kMore);
+  one->space().SetLimits({.memory_bytes = {before + kMore}});
+  const auto allocate = [&] { return one->space().Allocate(0, wire::MemoryKind::kDevice, kMebibyte, 0).has_value(); };
+  EXPECT_FALSE(allocate());
+  EndSpin(*two, word);
+  EXPECT_TRUE(two->Synchronize(1));
+  EXPECT_TRUE(two->Synchronize(2));
+  EXPECT_TRUE(Becomes(allocate)) << "nothing runs, so it is lowered";
+  EXPECT_EQ(one->sink().memory_used(0), before + kMebibyte);
 }
 
 TEST_F(GpuShared, TheLastOneToEndEndsTheExecutor) {

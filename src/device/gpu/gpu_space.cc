@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "cuda/device_attribute.h"
@@ -130,6 +132,7 @@ Result<uint64_t> GpuSpace::Allocate(uint32_t device, wire::MemoryKind kind, uint
   auto address = memory_->Allocate(kind, bytes, alignment);
   if (address || address.error().code != cuda::CUDA_ERROR_OUT_OF_MEMORY) return address;
   aside_.Wait();  // for what has been freed
+  LowerLimits();
   return memory_->Allocate(kind, bytes, alignment);
 }
 
@@ -204,27 +207,46 @@ Result<uint32_t> GpuSpace::BlocksPerSm(uint32_t module, uint32_t kernel, uint32_
 }
 
 // A driver has rules of its own for when a limit may change: one that it refuses stays as it was, and so does one for
-// which the client has not the memory.
+// which the client has not the memory. Where it cannot be lowered yet, what it takes still counts.
 Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t bytes) {
-  const uint64_t pieces = PiecesOf(limit);
-  const bool takes_memory = pieces != 0;
-  const uint64_t before = takes_memory ? counted_limits_[limit] : 0;
-  const uint64_t added = takes_memory ? bytes - std::min<uint64_t>(bytes, cuda::kDefaultLimits[limit]) : 0;
-  constexpr uint64_t kMost = 1ull << 50;  // more than any device has
-  const uint64_t after = added > kMost / std::max<uint64_t>(pieces, 1) ? kMost : added * pieces;
+  const auto counted = counted_limits_.find(limit);
+  const uint64_t before = counted == counted_limits_.end() ? 0 : counted->second;
+  const uint64_t after = TakenBy(limit, bytes);
   if (after > before && !memory_->CountForDriver(after - before)) return {};
-  const bool set =
-      current_
-          .WithOne([&]() -> Status {
-            TUTTI_TRY(current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit}));
-            set_limits_[limit] = bytes;
-            return {};
-          })
-          .has_value();
-  if (set && takes_memory) counted_limits_[limit] = after;
-  const uint64_t unused = set ? before - std::min(before, after) : after - std::min(before, after);
-  memory_->ReleaseOfDriver(unused, false);
+  const auto held = current_.WithOne([&]() -> Result<uint64_t> {
+    TUTTI_ASSIGN(const CurrentExecutor::Reply reply,
+                 current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit}));
+    set_limits_[limit] = bytes;
+    return reply.answer.value;
+  });
+  const uint64_t most = std::max(before, after);
+  // Whatever an executor says: it holds no less than it has been asked for, and no more than there was.
+  const uint64_t kept = held ? std::clamp(TakenBy(limit, *held), after, most) : before;
+  if (kept != before) counted_limits_[limit] = kept;
+  memory_->ReleaseOfDriver(most - kept, false);
   return {};
+}
+
+// That could not be lowered while others' kernels ran.
+void GpuSpace::LowerLimits() {
+  std::vector<std::pair<int32_t, uint64_t>> higher;
+  {
+    const auto use = current_.Using();
+    for (const auto& [limit, taken] : counted_limits_) {
+      const auto set = set_limits_.find(limit);
+      if (set != set_limits_.end() && taken > TakenBy(limit, set->second)) higher.emplace_back(limit, set->second);
+    }
+  }
+  for (const auto& [limit, bytes] : higher) (void)SetKernelLimit(0, limit, bytes);
+}
+
+// Of the device's memory, more than by default.
+uint64_t GpuSpace::TakenBy(int32_t limit, uint64_t bytes) const {
+  constexpr uint64_t kMost = 1ull << 50;  // more than any device has
+  const uint64_t pieces = PiecesOf(limit);
+  if (pieces == 0) return 0;
+  const uint64_t added = bytes - std::min<uint64_t>(bytes, cuda::kDefaultLimits[limit]);
+  return added > kMost / pieces ? kMost : added * pieces;
 }
 
 // How many of its size a context has: a stack for each thread that can be on the device at once. 0: it takes no memory.

@@ -151,6 +151,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   template <typename Set>
   Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, Set set);
   uint64_t PiecesOf(int32_t limit) const;
+  uint64_t TakenBy(int32_t limit, uint64_t bytes) const;
+  void LowerLimits();
   bool Holds(uint64_t address, uint64_t bytes, bool writes);
   bool HoldsSide(const Extent& side, const wire::ArrayLayout::Rows& rows, bool writes);  // of a copy
   Status MayHaveArrays();
@@ -236,7 +238,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   const std::shared_ptr<Held> held_;
   CurrentExecutor current_;
   GpuMemory* memory_ = nullptr;  // held_'s
-  // Bytes by CUlimit, above the default. Of the thread that has the client's record.
+  // What they take, by CUlimit, above the default. Of the thread that has the client's record.
   std::map<int32_t, uint64_t> counted_limits_;
   std::map<int32_t, uint64_t> set_limits_;  // that the executor has; in CurrentExecutor::WithOne
   GpuModules modules_;

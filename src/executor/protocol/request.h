@@ -102,7 +102,8 @@ struct Answer {
   int32_t status = 0;  // a CUresult
   std::string text;  // why not; or a module's log
   // kOpenWindow: the window's base; kFindAddresses: the first; kOccupancy: blocks; kReadWord: it; kLoadModule:
-  // ModuleState; kCreateTexture: its number in kernels
+  // ModuleState; kCreateTexture: its number in kernels; kSetLimit: what is held of it for this client, which is more
+  // than it asks for until it can be lowered
   uint64_t value = 0;
   // kLoadModule: what the module's managed variables take, of memory that the host reaches; 0: it has none that can lie
   // there. Until kPlaceManaged, which comes before the first launch, it is described as lying at address 0. A multiple
@@ -117,7 +118,7 @@ Result<Answer> ParseAnswer(std::span<const uint8_t> bytes);
 
 // What both sides know of each other's layouts: to be raised with each change of this folder. An upgrade puts another
 // executor where a server that runs finds the next one.
-inline constexpr uint32_t kProtocolVersion = 5;
+inline constexpr uint32_t kProtocolVersion = 6;
 
 struct Hello {
   int32_t status = 0;  // a CUresult: there is no device

@@ -27,15 +27,17 @@ struct FakeDriver {
   cuda::CUresult copies = cuda::CUDA_SUCCESS;
   cuda::CUresult copies_of_rows = cuda::CUDA_SUCCESS;
   cuda::CUresult events = cuda::CUDA_SUCCESS;  // to be made
+  cuda::CUresult limits = cuda::CUDA_SUCCESS;  // to be set
   std::function<void()> at_limit = [] {};  // while one is set
   std::function<void()> at_look = [] {};  // while a stream is looked at
   std::function<void()> at_unload = [] {};  // before a module is
   std::atomic<int> unloaded{0};  // modules
   std::vector<std::unique_ptr<FenceMemory::Host>> hosts;  // of fences
+  std::atomic<uint64_t> last_limit{0};  // that was to be set
   uintptr_t last = 0;
 };
 inline FakeDriver* driver = nullptr;
-inline constexpr size_t kMostOfLimit = 10'000;
+inline constexpr size_t kFreshLimit = 500, kMostOfLimit = 10'000;  // of stacks
 inline constexpr cuda::CUdeviceptr kOfFence = 1 << 20;
 
 template <typename Handle>
@@ -103,9 +105,16 @@ inline Vendor MakeVendor() {
     return cuda::CUDA_SUCCESS;
   };
   vendor.cuEventDestroy_v2 = [](cuda::CUevent) -> cuda::CUresult { return cuda::CUDA_SUCCESS; };
+  vendor.cuCtxGetLimit = [](size_t* bytes, cuda::CUlimit limit) -> cuda::CUresult {
+    if (limit != cuda::CU_LIMIT_STACK_SIZE) return cuda::CUDA_ERROR_UNSUPPORTED_LIMIT;
+    *bytes = kFreshLimit;
+    return cuda::CUDA_SUCCESS;
+  };
   vendor.cuCtxSetLimit = [](cuda::CUlimit limit, size_t bytes) -> cuda::CUresult {
     driver->calls.push_back("limit " + std::to_string(limit) + " is " + std::to_string(bytes));
+    driver->last_limit = bytes;
     driver->at_limit();
+    if (driver->limits != cuda::CUDA_SUCCESS) return driver->limits;
     return bytes > kMostOfLimit ? cuda::CUDA_ERROR_INVALID_VALUE : cuda::CUDA_SUCCESS;
   };
   vendor.cuMemcpyAsync = [](cuda::CUdeviceptr to, cuda::CUdeviceptr from, size_t bytes,

@@ -1,0 +1,137 @@
+#include "executor/context_limits.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tutti::executor {
+
+using namespace cuda;
+
+void ContextLimits::Open() {
+  std::lock_guard lock(mutex_);
+  for (int number = 0; number < CU_LIMIT_COUNT; ++number) {
+    size_t bytes = 0;
+    const auto limit = static_cast<CUlimit>(number);
+    if (vendor_.cuCtxGetLimit(&bytes, limit) == CUDA_SUCCESS) limits_[limit] = {.of_fresh = bytes, .set = bytes};
+  }
+}
+
+uint64_t ContextLimits::Wanted(CUlimit limit) const {
+  const auto known = limits_.find(limit);
+  uint64_t most = known == limits_.end() ? 0 : known->second.of_fresh;
+  for (const auto& [place, wishes] : wishes_) {
+    if (const auto wish = wishes.find(limit); wish != wishes.end()) most = std::max(most, wish->second.bytes);
+  }
+  return most;
+}
+
+// Where the limit is what somebody asks for, nobody holds more than that.
+void ContextLimits::Settle(CUlimit limit) {
+  if (limits_[limit].is_lowered || limits_[limit].set > Wanted(limit)) return;
+  for (auto& [place, wishes] : wishes_) {
+    if (const auto wish = wishes.find(limit); wish != wishes.end()) wish->second.held = wish->second.bytes;
+  }
+}
+
+tutti::Result<uint64_t> ContextLimits::Set(const void* place, CUlimit limit, uint64_t bytes, bool may_wait) {
+  bool is_there = false, is_too_large = false;
+  {
+    std::lock_guard lock(mutex_);
+    Limit& known = limits_[limit];
+    is_there = bytes <= known.set;
+    if (is_there) {
+      Wish& wish = wishes_[place][limit];
+      wish = {.bytes = bytes, .held = std::max(wish.held, bytes)};
+      known.stays = false;
+      Settle(limit);
+      is_too_large = Wanted(limit) < known.set;
+    }
+  }
+  if (!is_there) {
+    TUTTI_TRY(Raise(place, limit, bytes));
+  } else if (is_too_large && may_wait) {
+    const Status lowered = LowerOne(limit);  // what is refused stays, and is enough
+    if (!lowered && vendor_.has_said_the_end()) return std::unexpected(lowered.error());
+  }
+  std::lock_guard lock(mutex_);
+  return wishes_[place][limit].held;
+}
+
+// A wish counts from when it is asked for on: those of others are not refused with it.
+Status ContextLimits::Raise(const void* place, CUlimit limit, uint64_t bytes) {
+  std::lock_guard calls(calls_mutex_);
+  Wish before;
+  uint64_t wanted = 0;
+  {
+    std::lock_guard lock(mutex_);
+    Wish& wish = wishes_[place][limit];
+    before = wish;
+    wish = {.bytes = bytes, .held = std::max(wish.held, bytes)};
+    wanted = Wanted(limit);
+    Settle(limit);
+    if (wanted <= limits_[limit].set) return {};
+  }
+  const Status set = vendor_.Check(vendor_.cuCtxSetLimit(limit, wanted), "cuCtxSetLimit");
+  std::lock_guard lock(mutex_);
+  if (set) {
+    limits_[limit].set = wanted;
+    limits_[limit].stays = false;
+    Settle(limit);
+  } else {
+    wishes_[place][limit] = before;
+  }
+  return set;
+}
+
+void ContextLimits::Forget(const void* place) {
+  std::lock_guard lock(mutex_);
+  const auto gone = wishes_.extract(place);
+  if (!gone) return;
+  for (const auto& [limit, wish] : gone.mapped()) limits_[limit].stays = false;
+}
+
+bool ContextLimits::HasExcess() const {
+  std::lock_guard lock(mutex_);
+  return std::ranges::any_of(limits_,
+                             [&](const auto& one) { return !one.second.stays && Wanted(one.first) < one.second.set; });
+}
+
+Status ContextLimits::Lower(const std::function<bool()>& nothing_runs) {
+  std::vector<CUlimit> limits;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [limit, known] : limits_) limits.push_back(limit);
+  }
+  for (const CUlimit limit : limits) {
+    if (!nothing_runs()) return {};
+    if (const Status lowered = LowerOne(limit); !lowered && vendor_.has_said_the_end()) return lowered;
+  }
+  return {};
+}
+
+// Who asks for more meanwhile finds that it is not there, and waits.
+Status ContextLimits::LowerOne(CUlimit limit) {
+  const std::unique_lock calls(calls_mutex_, std::try_to_lock);
+  if (!calls) return {};
+  uint64_t before = 0, wanted = 0;
+  {
+    std::lock_guard lock(mutex_);
+    Limit& known = limits_[limit];
+    before = known.set;
+    wanted = Wanted(limit);
+    if (known.stays || wanted >= before) return {};
+    known.set = wanted;
+    known.is_lowered = true;
+  }
+  const Status set = vendor_.Check(vendor_.cuCtxSetLimit(limit, wanted), "cuCtxSetLimit");
+  std::lock_guard lock(mutex_);
+  limits_[limit].is_lowered = false;
+  if (!set) {
+    limits_[limit].set = before;
+    limits_[limit].stays = true;
+  }
+  Settle(limit);
+  return set;
+}
+
+}  // namespace tutti::executor

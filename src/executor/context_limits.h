@@ -1,0 +1,65 @@
+// The limits of the vendor's context (cuCtxSetLimit), which all places of an executor have in common: each is the
+// largest that a place has asked for, and never less than a fresh context has. What is too small for one ends the
+// context of all; what is larger than anybody needs takes memory.
+//
+// A driver may wait for running kernels before it changes a limit, for a neighbour's endless one as well. So it is
+// asked for nothing that is there already, and a limit that is too large is lowered when nothing runs. Until then those
+// places *hold* it that have asked for it: the memory counts as theirs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include "base/error.h"
+#include "executor/vendor.h"
+
+namespace tutti::executor {
+
+// Thread-safe; the context is current in all threads.
+class ContextLimits {
+ public:
+  explicit ContextLimits(const Vendor& vendor) : vendor_(vendor) {}
+
+  // Reads what a fresh context has.
+  void Open();
+
+  // A place is known by an address. Raising a limit may wait for running kernels, and for others that raise one; so may
+  // lowering one, which is done only where it `may_wait`. What the place holds of it: at least `bytes`. Fails as the
+  // driver does that raises it, and changes nothing then.
+  Result<uint64_t> Set(const void* place, cuda::CUlimit limit, uint64_t bytes, bool may_wait);
+  // It asks for nothing any more. Does not wait.
+  void Forget(const void* place);
+
+  // Whether some are larger than anybody asks for, and the driver has not refused to lower them. Does not wait.
+  bool HasExcess() const;
+  // Lowers these, while `nothing_runs` (asked before each of them). Fails as the driver does.
+  Status Lower(const std::function<bool()>& nothing_runs);
+
+ private:
+  struct Limit {
+    uint64_t of_fresh = 0;
+    uint64_t set = 0;  // what the driver has at least
+    bool is_lowered = false;  // to what is set, just now: the driver may refuse it
+    bool stays = false;  // it has refused to lower it
+  };
+  struct Wish {
+    uint64_t bytes = 0;
+    uint64_t held = 0;
+  };
+  // With mutex_.
+  uint64_t Wanted(cuda::CUlimit limit) const;
+  void Settle(cuda::CUlimit limit);
+
+  Status Raise(const void* place, cuda::CUlimit limit, uint64_t bytes);
+  Status LowerOne(cuda::CUlimit limit);
+
+  const Vendor& vendor_;
+  std::mutex calls_mutex_;  // held while the driver is asked to change one; taken first
+  mutable std::mutex mutex_;  // the rest; nobody waits with it
+  std::map<cuda::CUlimit, Limit> limits_;
+  std::map<const void*, std::map<cuda::CUlimit, Wish>> wishes_;
+};
+
+}  // namespace tutti::executor
