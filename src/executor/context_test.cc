@@ -120,64 +120,6 @@ TEST_F(ContextTest, WhoLooksWhetherTheContextIsLostHoldsUpNobodyWhoGivesItRecord
   EXPECT_FALSE(asked.get());
 }
 
-TEST_F(ContextTest, ModulesStayLoadedWhileSomethingRunsAndNoLonger) {
-  Place one(this);
-  Leftovers leftovers(vendor_, &context_, nullptr);
-  EXPECT_TRUE(leftovers.Unload(nullptr, 1000));
-  EXPECT_EQ(driver_.unloaded, 1) << "nothing runs";
-  driver_.reached = false;
-  Copy(one);
-  EXPECT_TRUE(leftovers.Unload(nullptr, 1000));
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_EQ(driver_.unloaded, 1);
-  driver_.reached = true;
-  one.submitter.Step();
-  while (driver_.unloaded != 2) std::this_thread::yield();
-}
-
-// What a program has unloaded counts as nobody's memory.
-TEST_F(ContextTest, ModulesThatTakeMuchMemoryAreUnloadedWhateverRuns) {
-  Place one(this);
-  Leftovers leftovers(vendor_, &context_, nullptr);
-  driver_.reached = false;
-  Copy(one);
-  EXPECT_TRUE(leftovers.Unload(nullptr, Leftovers::kMostBytes / 2));
-  EXPECT_EQ(driver_.unloaded, 0);
-  EXPECT_TRUE(leftovers.Unload(nullptr, Leftovers::kMostBytes));
-  EXPECT_EQ(driver_.unloaded, 1);
-}
-
-TEST_F(ContextTest, TooManyModulesAreUnloadedWhateverRuns) {
-  Place one(this);
-  Leftovers leftovers(vendor_, &context_, nullptr);
-  driver_.reached = false;
-  Copy(one);
-  for (size_t i = 0; i <= Leftovers::kMost; ++i) EXPECT_TRUE(leftovers.Unload(nullptr, 1000));
-  while (driver_.unloaded != static_cast<int>(Leftovers::kMost) + 1) std::this_thread::yield();
-}
-
-// Whatever they take in the driver, there are not more and more of them.
-TEST_F(ContextTest, WhileTheDriverUnloadsNoMoreThanSoManyModulesWaitForIt) {
-  Place one(this);
-  Leftovers leftovers(vendor_, &context_, nullptr);
-  driver_.reached = false;
-  Copy(one);
-  std::atomic<bool> goes_on{false};
-  int by_this_thread = 0;
-  driver_.at_unload = [&, here = std::this_thread::get_id()] {
-    if (std::this_thread::get_id() != here)
-      goes_on.wait(false);
-    else
-      ++by_this_thread;
-  };
-  for (size_t i = 0; i < Leftovers::kMostAtAll; ++i) EXPECT_TRUE(leftovers.Unload(nullptr, 1));
-  EXPECT_EQ(by_this_thread, 0);
-  EXPECT_TRUE(leftovers.Unload(nullptr, 1));
-  EXPECT_EQ(by_this_thread, 1);
-  goes_on = true;
-  goes_on.notify_all();
-}
-
 TEST_F(ContextTest, ALimitIsLoweredWhenNothingRuns) {
   ASSERT_TRUE(context_.Open());
   Leftovers leftovers(vendor_, &context_, nullptr);

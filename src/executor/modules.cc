@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/checked.h"
 #include "executor/image_facts.h"
 #include "executor/own_stream.h"
 #include "guest/gpu/managed_variables.h"
+#include "os/socket.h"
 
 namespace tutti::executor {
 namespace {
@@ -55,17 +57,12 @@ tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& im
   if (info && facts.prints && !(is_fenced && fenced())) prints_.store(true, std::memory_order_relaxed);
   if (!info) {
     if (fenced()) fence_->Leave(number);
-    (void)UnloadFromDriver(module);
+    Drop(module);
     return std::unexpected(info.error());
   }
-  {
-    std::lock_guard lock(mutex_);
-    if (modules_.emplace(number, module).second)
-      return Loaded{
-          .info = std::move(*info), .log = info_log, .state = facts.state, .managed_bytes = module.managed_bytes};
-  }
-  (void)UnloadFromDriver(module);
-  return Fail(CUDA_ERROR_INVALID_HANDLE, "a module's number twice");
+  std::lock_guard lock(mutex_);
+  modules_.emplace(number, module);
+  return Loaded{.info = std::move(*info), .log = info_log, .state = facts.state, .managed_bytes = module.managed_bytes};
 }
 
 // Of the device's memory, whoever may reach them.
@@ -211,7 +208,7 @@ Status Modules::PlaceManaged(uint32_t number, uint64_t address, bool fresh) {
   return placed ? done : placed;
 }
 
-Status Modules::Unload(uint32_t number) {
+tutti::Result<bool> Modules::Unload(uint32_t number) {
   Module module;
   {
     std::lock_guard lock(mutex_);
@@ -219,25 +216,47 @@ Status Modules::Unload(uint32_t number) {
     if (found == modules_.end()) return Fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", number));
     module = std::move(found->second);
     modules_.erase(found);
-    if (fenced()) fence_->Leave(number);
   }
   // Without the lock, which launches want: the driver may wait for another program's kernel.
-  return UnloadFromDriver(module);
+  tutti::Result<bool> unloaded = true;
+  if (leftovers_ != nullptr)
+    unloaded = leftovers_->Unload(this, module.handle, module.driver_bytes);
+  else if (const Status now = UnloadNow(module); !now)
+    unloaded = std::unexpected(now.error());
+  if (!unloaded || *unloaded) {
+    if (fenced()) fence_->Leave(number);
+    return unloaded;
+  }
+  std::lock_guard lock(mutex_);
+  modules_.emplace(number, std::move(module));
+  return false;
 }
 
-Status Modules::UnloadFromDriver(const Module& module) const {
-  return leftovers_ != nullptr ? leftovers_->Unload(module.handle, module.driver_bytes)
-                               : vendor_.Check(vendor_.cuModuleUnload(module.handle), "cuModuleUnload");
+Status Modules::UnloadNow(const Module& module) const {
+  return vendor_.Check(vendor_.cuModuleUnload(module.handle), "cuModuleUnload");
+}
+
+void Modules::Drop(const Module& module) {
+  if (leftovers_ == nullptr) return static_cast<void>(UnloadNow(module));
+  bool gives_up = false;
+  (void)leftovers_->UnloadInTheEnd(module.handle, module.driver_bytes,
+                                   [&] { return gives_up = server_ >= 0 && os::HungUp(server_); });
+  if (gives_up) dropped_.push_back(module);
 }
 
 Status Modules::UnloadAll() {
-  std::lock_guard lock(mutex_);
   Status unloaded;
-  for (const auto& [number, module] : modules_) {
-    const Status status = UnloadFromDriver(module);
+  {
+    std::lock_guard lock(mutex_);
+    for (auto& [number, module] : modules_) dropped_.push_back(std::move(module));
+    modules_.clear();
+  }
+  for (const Module& module : std::exchange(dropped_, {})) {
+    const Status status =
+        leftovers_ != nullptr ? leftovers_->UnloadInTheEnd(module.handle, module.driver_bytes) : UnloadNow(module);
     if (unloaded && !status) unloaded = status;
   }
-  modules_.clear();
+  if (leftovers_ != nullptr) leftovers_->Forget(this);
   return unloaded;
 }
 

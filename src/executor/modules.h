@@ -24,10 +24,10 @@ class Modules {
  public:
   // `fence`: of the place, if its modules are fenced. Outlives this.
   // The device has that capability (90 for 9.0).
-  // `leftovers`: null: what is unloaded is so at once.
+  // `leftovers`: null: what is unloaded is so at once. `server`: a socket; when it hangs up, nobody waits any more.
   explicit Modules(const Vendor& vendor, Fence* fence = nullptr, uint32_t capability = 0,
-                   Leftovers* leftovers = nullptr)
-      : vendor_(vendor), fence_(fence), capability_(capability), leftovers_(leftovers) {}
+                   Leftovers* leftovers = nullptr, int server = -1)
+      : vendor_(vendor), fence_(fence), capability_(capability), leftovers_(leftovers), server_(server) {}
 
   struct Loaded {
     module::ModuleInfo info;
@@ -44,7 +44,9 @@ class Modules {
   Result<Loaded> Load(uint32_t number, const Image& image, bool is_fenced);
   // Its managed variables lie there from now on, with their initial values if they are `fresh`.
   Status PlaceManaged(uint32_t number, uint64_t address, bool fresh);
-  Status Unload(uint32_t number);
+  // False: there is no room to leave it (executor/leftovers.h), and it is loaded. Waits for nothing that runs.
+  Result<bool> Unload(uint32_t number);
+  // Nothing of the place runs any more. Waits until they are unloaded, or left.
   Status UnloadAll();
   Result<uint32_t> BlocksPerSm(uint32_t number, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
 
@@ -82,7 +84,9 @@ class Modules {
   };
   Result<Loaded> LoadNow(uint32_t number, const Image& image, bool is_fenced);
   uint64_t BytesOfVariables(cuda::CUmodule module, const ImageFacts& facts) const;
-  Status UnloadFromDriver(const Module& module) const;
+  Status UnloadNow(const Module& module) const;
+  // Of one that is nobody's. Where it cannot be yet, and nobody waits any more, UnloadAll does it.
+  void Drop(const Module& module);
   bool fenced() const { return fence_ != nullptr && fence_->is_open(); }
   Result<module::ModuleInfo> Describe(Module& module, const ImageFacts& facts, bool takes_numbers);
   Result<module::KernelInfo> Describe(cuda::CUfunction function) const;
@@ -94,8 +98,10 @@ class Modules {
   Fence* const fence_;  // null: none
   const uint32_t capability_;
   Leftovers* const leftovers_;
+  const int server_;
   std::mutex mutex_;
   std::map<uint32_t, Module> modules_;
+  std::vector<Module> dropped_;  // that are loaded all the same
   std::atomic<bool> prints_{false};
 };
 

@@ -57,7 +57,7 @@ Place::Place(const Executor& executor, std::vector<os::Fd> files, os::Mapping ex
       mapping_(std::move(exchange)),
       exchange_(reinterpret_cast<Exchange*>(mapping_.data())),
       fence_(*executor.vendor, executor.fence_memory),
-      modules_(*executor.vendor, &fence_, CapabilityOf(*executor.device), executor.leftovers),
+      modules_(*executor.vendor, &fence_, CapabilityOf(*executor.device), executor.leftovers, file(PlaceFile::kSocket)),
       window_(*executor.vendor, executor.device->device),
       arrays_(*executor.vendor),
       submitter_(*executor.vendor, &modules_, exchange_, file(PlaceFile::kBell), executor.context, executor.texts,
@@ -86,8 +86,8 @@ Status Place::Run() {
 // A process that is killed says nothing: what it had is there until it has ended.
 void Place::SayThatItIsOver() { (void)!write(file(PlaceFile::kOver), "", 1); }
 
-// In the reverse order of who uses what. What was withdrawn uses nothing of the client's, and may wait for long, for
-// what others compute.
+// In the reverse order of who uses what, but for modules, which may have to wait for what others run: nothing uses
+// anything any more. What was withdrawn uses nothing of the client's, and may wait for long, for what others compute.
 Status Place::Close() {
   if (submitter_.withdrawn()) {
     TUTTI_TRY(window_.Close());
@@ -95,7 +95,7 @@ Status Place::Close() {
   }
   Status first;
   for (const Status& closed :
-       {submitter_.Close(), modules_.UnloadAll(), fence_.Close(), arrays_.DestroyAll(), window_.Close()}) {
+       {submitter_.Close(), fence_.Close(), arrays_.DestroyAll(), window_.Close(), modules_.UnloadAll()}) {
     if (!closed && first) first = closed;
   }
   return first;
@@ -171,7 +171,11 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
     }
     case RequestKind::kPlaceManaged:
       return modules_.PlaceManaged(request.module, request.address, (request.flags & kWithContents) == 0);
-    case RequestKind::kUnloadModule: return modules_.Unload(request.module);
+    case RequestKind::kUnloadModule: {
+      TUTTI_ASSIGN(const bool unloaded, modules_.Unload(request.module));
+      answer->value = unloaded ? 0 : kStillLoaded;
+      return {};
+    }
     case RequestKind::kOccupancy: {
       TUTTI_ASSIGN(answer->value, modules_.BlocksPerSm(request.module, request.kernel, request.block_threads,
                                                        request.dynamic_shared_bytes));

@@ -36,17 +36,37 @@ void Aside::Wait() {
   changed_.wait(lock, [this, all = posted_] { return stop_ || done_ >= all; });
 }
 
+void Aside::PostIn(std::chrono::milliseconds time, std::function<void()> work) {
+  {
+    std::lock_guard lock(mutex_);
+    later_.emplace(std::chrono::steady_clock::now() + time, std::move(work));
+  }
+  changed_.notify_all();
+}
+
 void Aside::Run() {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
-    if (stop_) return;
-    const std::function<void()> work = std::move(waiting_.front());
-    waiting_.pop_front();
+  while (!stop_) {
+    const bool is_time = !later_.empty() && later_.begin()->first <= std::chrono::steady_clock::now();
+    if (waiting_.empty() && !is_time) {
+      if (later_.empty())
+        changed_.wait(lock);
+      else
+        changed_.wait_until(lock, later_.begin()->first);
+      continue;
+    }
+    std::function<void()> work;
+    if (is_time) {
+      work = std::move(later_.extract(later_.begin()).mapped());
+    } else {
+      work = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
     lock.unlock();
     work();
+    work = nullptr;  // what it has may have more to do as it is dropped
     lock.lock();
-    ++done_;
+    if (!is_time) ++done_;
     changed_.notify_all();
   }
 }

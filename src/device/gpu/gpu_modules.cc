@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <numeric>
 #include <string_view>
+#include <thread>
 
 #include "base/checked.h"
 #include "cuda/result.h"
@@ -96,7 +98,13 @@ Result<Space::LoadedModule> GpuModules::LoadAsItIs(std::span<const uint8_t> imag
 }
 
 Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image, const Fenced& fenced, GpuMemory& memory) {
-  TUTTI_ASSIGN(Described loaded, executor_->WithOne([&] { return LoadNow(image, fenced, memory); }));
+  std::optional<uint32_t> in_vain;
+  auto described = executor_->WithOne([&] {
+    in_vain.reset();
+    return LoadNow(image, fenced, memory, &in_vain);
+  });
+  if (in_vain) AwaitUnload(*in_vain);
+  TUTTI_ASSIGN(Described loaded, std::move(described));
   if (loaded.managed_bytes == 0) return std::move(loaded.module);
   const Status placed = PlaceManaged(loaded, memory);
   if (placed) return std::move(loaded.module);
@@ -136,11 +144,18 @@ Status GpuModules::PlaceManaged(Described& loaded, GpuMemory& memory) {
 void GpuModules::Withdraw(uint32_t module, GpuMemory& memory) {
   auto unloaded = Unload(module);
   if (!unloaded) return;  // its executor is lost, and it with it
-  unloaded->kept.reset();
+  AwaitUnload(module);
   memory.ReleaseOfDriver(unloaded->bytes, false);
 }
 
-Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory) {
+// For as long as it takes, unless the client goes.
+void GpuModules::AwaitUnload(uint32_t module) {
+  constexpr std::chrono::milliseconds kLook{10};
+  while (!UnloadFromExecutor(module) && !cancelled_.load(std::memory_order_relaxed)) std::this_thread::sleep_for(kLook);
+}
+
+Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory,
+                                                  std::optional<uint32_t>* in_vain) {
   uint32_t number = 0;
   {
     std::lock_guard lock(mutex_);
@@ -173,7 +188,7 @@ Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image
   };
   auto info = described();
   if (info && (!has_room || info->memory.size() > kMostVariables)) {
-    (void)executor_->Ask({.kind = RequestKind::kUnloadModule, .module = number});
+    *in_vain = number;
     if (!has_room) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "no memory of the host for what the module is");
     return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED,
                 fmt::format("a module of {} variables: {} at most", info->memory.size(), kMostVariables));
@@ -186,7 +201,7 @@ Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image
   }
   const uint64_t bytes = BytesOf(info->memory);
   if (const Status counted = memory.CountForDriver(bytes); !counted) {
-    (void)executor_->Ask({.kind = RequestKind::kUnloadModule, .module = number});
+    *in_vain = number;
     return std::unexpected(counted.error());
   }
   std::lock_guard lock(mutex_);
@@ -263,13 +278,16 @@ Result<GpuModules::Unloaded> GpuModules::Unload(uint32_t module) {
   for (const module::MemoryRange& range : found->second.memory) variables_.erase(range.address);
   std::erase(fresh_, module);
   unloading_.insert(modules_.extract(found));
-  std::shared_ptr<const void> kept(this, [this, module](const void*) {
-    const auto use = executor_->Using();  // else the next executor might be given it meanwhile
-    (void)executor_->Ask({.kind = RequestKind::kUnloadModule, .module = module});
-    std::lock_guard unloaded(mutex_);
-    unloading_.erase(module);
-  });
-  return Unloaded{.kept = std::move(kept), .bytes = bytes, .managed = managed};
+  return Unloaded{.module = module, .bytes = bytes, .managed = managed};
+}
+
+bool GpuModules::UnloadFromExecutor(uint32_t module) {
+  const auto use = executor_->Using();  // else the next executor might be given it meanwhile
+  const auto reply = executor_->Ask({.kind = RequestKind::kUnloadModule, .module = module});
+  if (reply && reply->answer.value == executor::kStillLoaded) return false;
+  std::lock_guard lock(mutex_);
+  unloading_.erase(module);
+  return true;
 }
 
 GpuModules::Forgotten GpuModules::Forget() {

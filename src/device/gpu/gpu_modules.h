@@ -59,12 +59,14 @@ class GpuModules {
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel);
   Result<uint32_t> BlocksPerSm(uint32_t module, uint32_t kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes);
   struct Unloaded {
-    std::shared_ptr<const void> kept;  // the executor unloads it when this is dropped
+    uint32_t module = 0;
     uint64_t bytes = 0;
     uint64_t managed = 0;  // memory that the device holds for its managed variables; 0: none
   };
   // It cannot be found any more.
   Result<Unloaded> Unload(uint32_t module);
+  // Has the executor unload it then. False: it waits for what others run there, and is to be asked again.
+  bool UnloadFromExecutor(uint32_t module);
 
   // Nobody waits for modules any more: those that are being fenced fail.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
@@ -132,9 +134,12 @@ class GpuModules {
     uint64_t managed_bytes = 0;  // at address 0 of it
   };
   Result<Space::LoadedModule> Load(std::span<const uint8_t> image, const Fenced& fenced, GpuMemory& memory);
-  Result<Described> LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory);
+  // `in_vain`: the number of one that the executor has loaded, and that is not the client's.
+  Result<Described> LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory,
+                            std::optional<uint32_t>* in_vain);
   Status PlaceManaged(Described& loaded, GpuMemory& memory);
   void Withdraw(uint32_t module, GpuMemory& memory);
+  void AwaitUnload(uint32_t module);
   static uint64_t BytesOf(std::span<const module::MemoryRange> variables);
   std::shared_ptr<const Image> Keep(os::Fd file, uint64_t bytes, const GpuMemory& memory);
 

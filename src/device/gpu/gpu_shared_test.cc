@@ -107,6 +107,50 @@ TEST_F(GpuShared, TheEndOfAClientAsksTheDriverForNothingThatMayWaitForAnothersKe
   EXPECT_TRUE(two->sink().faults().empty());
 }
 
+// It may wait for a neighbour's kernel, so it counts until it is unloaded; and nothing else of the client waits for it.
+TEST_F(GpuShared, AModuleThatIsUnloadedCountsUntilItIs) {
+  constexpr std::string_view kImage =
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .b8 table[33554432];\n"
+      ".visible .entry k() { ret; }\n";
+  Start(8);
+  const auto one = Serve("a"), two = Serve("a");
+  const uint64_t before = one->sink().memory_used(0);
+  const auto module = one->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(kImage.data()), kImage.size()});
+  ASSERT_TRUE(module) << module.error().text;
+  const uint64_t word = Spin(*two), loaded = one->sink().memory_used(0);
+  EXPECT_GE(loaded, before + 32 * kMebibyte);
+  EXPECT_TRUE(one->space().UnloadModule(module->id));
+  const uint64_t address = one->Allocate(kMebibyte);
+  EXPECT_TRUE(one->space().Free(address));
+  EXPECT_TRUE(Becomes([&] { return one->sink().memory_used(0) == loaded; })) << "freed, behind what is unloaded";
+  EXPECT_TRUE(one->Computes());
+  EXPECT_GE(one->sink().memory_used(0), loaded);
+  EndSpin(*two, word);
+  EXPECT_TRUE(two->Synchronize(1));
+  EXPECT_TRUE(two->Synchronize(2));
+  EXPECT_TRUE(Becomes([&] { return one->sink().memory_used(0) < before + 32 * kMebibyte; }));
+}
+
+// Its end waits for room to leave what it had, and it can end.
+TEST_F(GpuShared, AClientEndsWhileItsModuleWaitsToBeUnloaded) {
+  constexpr std::string_view kImage =
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .b8 table[33554432];\n"
+      ".visible .entry k() { ret; }\n";
+  Start(8);
+  auto one = Serve("a");
+  const auto two = Serve("a");
+  const auto module = one->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(kImage.data()), kImage.size()});
+  ASSERT_TRUE(module) << module.error().text;
+  const uint64_t word = Spin(*two);
+  EXPECT_TRUE(one->space().UnloadModule(module->id));
+  one.reset();
+  EndSpin(*two, word);
+  EXPECT_TRUE(two->Synchronize(1));
+  EXPECT_TRUE(Becomes([&] { return used() == two->sink().memory_used(0); }));
+  EXPECT_TRUE(two->Computes());
+  EXPECT_TRUE(two->sink().faults().empty());
+}
+
 // To lower it the driver may wait for all that runs in the context.
 TEST_F(GpuShared, WhatALimitOfTheContextTakesCountsUntilItIsLowered) {
   Start(8);

@@ -220,6 +220,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void StayForNow();
   // To an executor of its own, and waits until it is there. Not on its own thread.
   Status MoveOut();
+  void UnloadAside(const GpuModules::Unloaded& unloaded);
   bool IsAlone();
   std::optional<std::string> WhyBound() const;
   void Replace();

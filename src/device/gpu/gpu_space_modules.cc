@@ -32,18 +32,24 @@ Result<Space::LoadedModule> GpuSpace::LoadModule(uint32_t device, std::span<cons
 }
 
 Status GpuSpace::UnloadModule(uint32_t module) {
-  TUTTI_ASSIGN(GpuModules::Unloaded unloaded, modules_.Unload(module));
+  TUTTI_ASSIGN(const GpuModules::Unloaded unloaded, modules_.Unload(module));
   memory_->RetireOfDriver(unloaded.bytes);
   if (unloaded.managed != 0) (void)memory_->Retire(unloaded.managed, GpuMemory::Holder::kDevice);
-  std::shared_ptr<const void> kept(this, [this, unloaded = std::move(unloaded)](const void*) mutable {
-    unloaded.kept.reset();
-    memory_->ReleaseOfDriver(unloaded.bytes);
-    if (unloaded.managed != 0) memory_->Release(unloaded.managed);
-  });
+  std::shared_ptr<const void> kept(this, [this, unloaded](const void*) { UnloadAside(unloaded); });
   std::unique_lock lock(mutex_);
   engine_.Defer({.address = 0, .kept = std::move(kept)});
   UnlockAndRunDeferred(&lock);
   return {};
+}
+
+// It counts as the client's for as long as it is loaded: for as long as others' kernels run, perhaps. Nothing else of
+// the client waits for that.
+void GpuSpace::UnloadAside(const GpuModules::Unloaded& unloaded) {
+  constexpr std::chrono::milliseconds kLook{20};
+  if (!modules_.UnloadFromExecutor(unloaded.module))
+    return aside_.PostIn(kLook, [this, unloaded] { UnloadAside(unloaded); });
+  memory_->ReleaseOfDriver(unloaded.bytes);
+  if (unloaded.managed != 0) memory_->Release(unloaded.managed);
 }
 
 bool GpuSpace::IsAlone() {

@@ -80,6 +80,9 @@ enum ModuleState : uint64_t {
   kUnknownCode = 1u << 3,  // it is machine code without a text
 };
 
+// An answer to kUnloadModule: it has to wait for what others run, and is to be asked for again.
+inline constexpr uint64_t kStillLoaded = 1;
+
 // Fields that a kind does not name are 0.
 struct Request {
   RequestKind kind{};
@@ -103,7 +106,7 @@ struct Answer {
   std::string text;  // why not; or a module's log
   // kOpenWindow: the window's base; kFindAddresses: the first; kOccupancy: blocks; kReadWord: it; kLoadModule:
   // ModuleState; kCreateTexture: its number in kernels; kSetLimit: what is held of it for this client, which is more
-  // than it asks for until it can be lowered
+  // than it asks for until it can be lowered; kUnloadModule: 0, or kStillLoaded
   uint64_t value = 0;
   // kLoadModule: what the module's managed variables take, of memory that the host reaches; 0: it has none that can lie
   // there. Until kPlaceManaged, which comes before the first launch, it is described as lying at address 0. A multiple

@@ -5,9 +5,11 @@
 #include <sys/eventfd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -28,10 +30,16 @@ struct FakeDriver {
   cuda::CUresult copies_of_rows = cuda::CUDA_SUCCESS;
   cuda::CUresult events = cuda::CUDA_SUCCESS;  // to be made
   cuda::CUresult limits = cuda::CUDA_SUCCESS;  // to be set
+  cuda::CUresult currents = cuda::CUDA_SUCCESS;  // contexts, to be made so
   std::function<void()> at_limit = [] {};  // while one is set
   std::function<void()> at_look = [] {};  // while a stream is looked at
   std::function<void()> at_unload = [] {};  // before a module is
-  std::atomic<int> unloaded{0};  // modules
+  std::vector<uintptr_t> unloaded() {  // modules
+    std::lock_guard lock(mutex);
+    return unloaded_modules;
+  }
+  std::mutex mutex;
+  std::vector<uintptr_t> unloaded_modules;
   std::vector<std::unique_ptr<FenceMemory::Host>> hosts;  // of fences
   std::atomic<uint64_t> last_limit{0};  // that was to be set
   uintptr_t last = 0;
@@ -61,10 +69,11 @@ inline Vendor MakeVendor() {
     driver->at_look();
     return driver->streams;
   };
-  vendor.cuCtxSetCurrent = [](cuda::CUcontext) -> cuda::CUresult { return cuda::CUDA_SUCCESS; };
-  vendor.cuModuleUnload = [](cuda::CUmodule) -> cuda::CUresult {
+  vendor.cuCtxSetCurrent = [](cuda::CUcontext) -> cuda::CUresult { return driver->currents; };
+  vendor.cuModuleUnload = [](cuda::CUmodule module) -> cuda::CUresult {
     driver->at_unload();
-    ++driver->unloaded;
+    std::lock_guard lock(driver->mutex);
+    driver->unloaded_modules.push_back(reinterpret_cast<uintptr_t>(module));
     return cuda::CUDA_SUCCESS;
   };
   vendor.cuStreamCreateWithPriority = [](cuda::CUstream* out, unsigned, int) -> cuda::CUresult { return Make(out); };
