@@ -52,7 +52,7 @@ void Context::NoteFailure(const Error& error) {
   if (lost() || !IsLost()) return;  // without the lock, which those want who give records to the driver
   std::lock_guard lock(mutex_);
   if (lost()) return;
-  failure_ = error;
+  failure_ = vendor_.end().value_or(error);  // who comes first may have an error of its own to tell
   lost_.store(true, std::memory_order_release);
   for (Exchange* const place : places_) {
     place->bell.fetch_add(1, std::memory_order_seq_cst);

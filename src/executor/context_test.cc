@@ -86,6 +86,17 @@ TEST_F(ContextTest, WhatTheDriverSaysOfACallIsEnoughWhereItIsTheContexts) {
   EXPECT_TRUE(context_.lost());
 }
 
+// Whoever looks first whether it is lost: for a mistake of its own, perhaps.
+TEST_F(ContextTest, AContextIsLostWithTheErrorThatHasEndedIt) {
+  ASSERT_TRUE(context_.Open());
+  (void)vendor_.Check(CUDA_ERROR_LAUNCH_FAILED, "a kernel of one");
+  (void)vendor_.Check(CUDA_ERROR_ILLEGAL_ADDRESS, "what came later");
+  context_.NoteFailure(vendor_.Check(CUDA_ERROR_INVALID_VALUE, "a copy of two").error());
+  ASSERT_TRUE(context_.lost());
+  EXPECT_EQ(context_.failure().code, CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_THAT(context_.failure().text, HasSubstr("a kernel of one"));
+}
+
 TEST_F(ContextTest, AFaultThatOnlyAFenceHasSeenIsNotTheContexts) {
   ASSERT_TRUE(context_.Open());
   context_.NoteFailure({.code = CUDA_ERROR_ILLEGAL_ADDRESS, .text = "a fault of a kernel"});

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "cuda/result.h"
 
 namespace tutti::executor {
@@ -40,10 +42,20 @@ Result<Vendor> Vendor::Open(const std::string& path) {
 
 Status Vendor::Check(cuda::CUresult status, std::string_view call) const {
   if (status == cuda::CUDA_SUCCESS) return {};
-  if (cuda::EndsContext(status)) has_said_the_end_->store(true, std::memory_order_release);
   const char* name = nullptr;
   if (cuGetErrorName(status, &name) != cuda::CUDA_SUCCESS || name == nullptr) name = "an unknown error";
-  return Fail(status, fmt::format("{}: {} ({})", call, name, status));
+  Error error{.code = status, .text = fmt::format("{}: {} ({})", call, name, status)};
+  if (cuda::EndsContext(status)) {
+    std::lock_guard lock(end_->mutex);
+    if (!end_->first) end_->first = error;
+    end_->is_said.store(true, std::memory_order_release);
+  }
+  return std::unexpected(std::move(error));
+}
+
+std::optional<Error> Vendor::end() const {
+  std::lock_guard lock(end_->mutex);
+  return end_->first;
 }
 
 }  // namespace tutti::executor

@@ -3,7 +3,10 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "cuda/types.h"
@@ -28,10 +31,17 @@ struct Vendor : cuda::VendorTable {
   // "cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY"; success if `status` is 0. Thread-safe.
   Status Check(cuda::CUresult status, std::string_view call) const;
   // A call that was checked has said an error that is the context's from then on (cuda::EndsContext). Thread-safe.
-  bool has_said_the_end() const { return has_said_the_end_->load(std::memory_order_acquire); }
+  bool has_said_the_end() const { return end_->is_said.load(std::memory_order_acquire); }
+  // What the first of these has said. Thread-safe.
+  std::optional<Error> end() const;
 
  private:
-  std::shared_ptr<std::atomic<bool>> has_said_the_end_ = std::make_shared<std::atomic<bool>>(false);
+  struct End {
+    std::atomic<bool> is_said{false};
+    std::mutex mutex;
+    std::optional<Error> first;
+  };
+  std::shared_ptr<End> end_ = std::make_shared<End>();
 };
 
 }  // namespace tutti::executor
