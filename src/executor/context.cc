@@ -36,9 +36,10 @@ Status Context::Open() {
 // cuEventCreate it has been seen. An event that is recorded nowhere is reached, and so is a stream in which nothing is.
 bool Context::IsLost() const {
   if (vendor_.has_said_the_end()) return true;
-  // No room for one more event says nothing of the context.
+  // No room for one more event says nothing of the context, nor that it is not this thread's.
   const auto is_bad = [](CUresult status) {
-    return status != CUDA_SUCCESS && status != CUDA_ERROR_NOT_READY && status != CUDA_ERROR_OUT_OF_MEMORY;
+    return status != CUDA_SUCCESS && status != CUDA_ERROR_NOT_READY && status != CUDA_ERROR_OUT_OF_MEMORY &&
+           status != CUDA_ERROR_INVALID_CONTEXT;
   };
   if (idle_ != nullptr && is_bad(vendor_.cuStreamQuery(idle_))) return true;
   CUevent event = nullptr;

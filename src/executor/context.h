@@ -34,8 +34,8 @@ class Context {
   bool anything_runs() const { return running_.load(std::memory_order_relaxed) != 0; }
 
   // A call has failed. Drivers say what a kernel has done to the context of later calls, too, so some that cannot fail
-  // otherwise tell whether it is lost. If it is, all places are woken. May wait as the driver likes; nothing but who
-  // calls it waits for that.
+  // otherwise tell whether it is lost. If it is, all places are woken. Where the context is not current, only what a
+  // driver has said of it may be noted. May wait as the driver likes; nothing but who calls it waits for that.
   void NoteFailure(const Error& error);
   bool lost() const { return lost_.load(std::memory_order_acquire); }
   // Once it is: with what.

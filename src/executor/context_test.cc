@@ -71,6 +71,13 @@ TEST_F(ContextTest, AContextThatHasNoRoomForAnEventIsNotLost) {
   EXPECT_FALSE(context_.lost());
 }
 
+TEST_F(ContextTest, AContextThatIsNotThisThreadsIsNotLost) {
+  ASSERT_TRUE(context_.Open());
+  driver_.events = driver_.streams = CUDA_ERROR_INVALID_CONTEXT;
+  context_.NoteFailure({.code = CUDA_ERROR_INVALID_CONTEXT});
+  EXPECT_FALSE(context_.lost());
+}
+
 // No document says of an event that is made or looked at that the driver then tells what a kernel has done.
 TEST_F(ContextTest, AStreamInWhichNothingIsTellsThatTheContextIsLost) {
   driver_.streams = CUDA_ERROR_UNKNOWN;

@@ -151,6 +151,23 @@ TEST_F(LeftoversTest, AreTakenWhileTheDriverTakesLongToUnloadOne) {
   AwaitUnloaded(1);
 }
 
+// As calls fail in a thread without a context: nobody's context is lost by that.
+TEST_F(LeftoversTest, AreUnloadedByWhoeverEndsWhereNoThreadCanDoIt) {
+  driver_.currents = driver_.events = driver_.streams = CUDA_ERROR_INVALID_CONTEXT;
+  Leftovers leftovers(vendor_, &context_, nullptr);
+  uintptr_t module = 0;
+  while (Unload(leftovers, one_, ++module)) {
+    ASSERT_LT(module, Leftovers::kMostOfPlace);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_FALSE(context_.lost());
+  auto ends = std::async(std::launch::async, [&] { return leftovers.UnloadInTheEnd(Module(module), 1); });
+  EXPECT_EQ(ends.wait_for(kWhile), std::future_status::timeout);
+  context_.End();
+  EXPECT_TRUE(ends.get());
+  EXPECT_THAT(driver_.unloaded(), ElementsAre(module));
+}
+
 TEST_F(LeftoversTest, OfALostContextWaitForNothing) {
   Leftovers leftovers(vendor_, &context_, nullptr);
   EXPECT_FALSE(Unload(leftovers, one_, 1, Leftovers::kMostBytes));

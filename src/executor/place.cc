@@ -1,6 +1,7 @@
 #include "executor/place.h"
 
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,11 +65,14 @@ Place::Place(const Executor& executor, std::vector<os::Fd> files, os::Mapping ex
                  &fence_, &arrays_) {}
 
 Status Place::Run() {
-  const Vendor& vendor = *executor_.vendor;
-  TUTTI_TRY(vendor.Check(vendor.cuCtxSetCurrent(executor_.device->context), "cuCtxSetCurrent"));
+  if (!MakeCurrent()) {  // it has nothing yet, and the server is told by the end of its socket
+    SayThatItIsOver();
+    return {};
+  }
   executor_.context->Add(exchange_);
-  std::thread submits = os::TryStartThread("submit", [this, &vendor] {
-    if (vendor.cuCtxSetCurrent(executor_.device->context) == cuda::CUDA_SUCCESS) submitter_.Run();
+  std::thread submits = os::TryStartThread("submit", [this] {
+    if (MakeCurrent()) return submitter_.Run();
+    shutdown(file(PlaceFile::kSocket), SHUT_RDWR);  // nothing would ever be done
   });
   if (submits.joinable()) {  // else the system has no room for it, and the server is told by the end of the place
     Serve();
@@ -81,6 +85,13 @@ Status Place::Run() {
   if (closed) SayThatItIsOver();
   executor_.leftovers->LookForLimits();
   return closed;
+}
+
+bool Place::MakeCurrent() {
+  const Vendor& vendor = *executor_.vendor;
+  const Status made = vendor.Check(vendor.cuCtxSetCurrent(executor_.device->context), "cuCtxSetCurrent");
+  if (!made && vendor.has_said_the_end()) executor_.context->NoteFailure(made.error());
+  return made.has_value();
 }
 
 // A process that is killed says nothing: what it had is there until it has ended.

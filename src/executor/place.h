@@ -40,11 +40,13 @@ class Place {
   static Result<std::unique_ptr<Place>> Create(const Executor& executor, os::Message message);
 
   // On a thread of its own: until the server closes the socket. Then waits for what the driver has been given, and
-  // gives everything back. Fails if something could not be: only the process's end does it then.
+  // gives everything back. Fails if something could not be: only the process's end does it then. A thread in which the
+  // context cannot be made current ends the place.
   Status Run();
 
  private:
   Place(const Executor& executor, std::vector<os::Fd> files, os::Mapping exchange);
+  bool MakeCurrent();
   void Serve();
   Status Close();
   void SayThatItIsOver();

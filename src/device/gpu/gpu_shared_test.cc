@@ -107,6 +107,23 @@ TEST_F(GpuShared, TheEndOfAClientAsksTheDriverForNothingThatMayWaitForAnothersKe
   EXPECT_TRUE(two->sink().faults().empty());
 }
 
+// The main thread is the first; two of each place follow.
+TEST_F(GpuShared, APlaceInWhichTheContextCannotBeUsedEndsAlone) {
+  for (const char* const plan : {"cuCtxSetCurrent=fail:201@4", "cuCtxSetCurrent=fail:201@5"}) {
+    SCOPED_TRACE(plan);
+    Start(8, plan);
+    const auto one = Serve("a");
+    EXPECT_TRUE(one->Computes());
+    const pid_t executor = Executors().front();
+    const auto two = Serve("a");
+    EXPECT_TRUE(two->Computes());
+    EXPECT_TRUE(one->Computes());
+    EXPECT_EQ(Executors().front(), executor);
+    for (const auto* const client : {&one, &two})
+      for (const auto& fault : (*client)->sink().faults()) ADD_FAILURE() << fault.report;
+  }
+}
+
 // It may wait for a neighbour's kernel, so it counts until it is unloaded; and nothing else of the client waits for it.
 TEST_F(GpuShared, AModuleThatIsUnloadedCountsUntilItIs) {
   constexpr std::string_view kImage =

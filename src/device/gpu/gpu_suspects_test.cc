@@ -167,7 +167,7 @@ TEST_F(GpuSuspects, AClientIsToldOfALimitThatItsKernelsMayNeed) {
   ExpectFault(*client, "its context refuses the stack size of 1536 that the program has set");
 }
 
-// The second limit in each process is refused: that of one that comes where another one has set it.
+// The second limit in each process is refused: that of one that comes where another one has set a lower one.
 TEST_F(GpuSuspects, AMoveThatASharedExecutorRefusesIsMadeToOneOfItsOwn) {
   Start({.isolation = Isolation::kShared, .plan = "cuCtxSetLimit=fail:1@2"});
   const auto endless = Serve("a"), moves = Serve("a");
@@ -176,7 +176,7 @@ TEST_F(GpuSuspects, AMoveThatASharedExecutorRefusesIsMadeToOneOfItsOwn) {
   Spin(*endless);
   EndByTimeLimit(*endless);
   const auto there = Serve("a");
-  ASSERT_TRUE(there->space().SetKernelLimit(0, cuda::CU_LIMIT_MALLOC_HEAP_SIZE, 10 * kMebibyte));
+  ASSERT_TRUE(there->space().SetKernelLimit(0, cuda::CU_LIMIT_MALLOC_HEAP_SIZE, 9 * kMebibyte - 4096));
   EndSpin(*moves, word);
   EXPECT_TRUE(moves->Synchronize(1));
   EXPECT_TRUE(Becomes([&] { return CountOf(*moves, Counter::moves) == 1; }));
