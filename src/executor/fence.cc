@@ -120,7 +120,7 @@ Status Fence::ReadBegun(std::span<uint64_t, guest::kLaunchGates> begun) const {
               begun.size_bytes());
 }
 
-Status Fence::Close() {
+Status Fence::Close(bool is_over) {
   Status closed;
   const auto note = [&](const Status& status) {
     if (closed && !status) closed = status;
@@ -128,7 +128,8 @@ Status Fence::Close() {
   words_.clear();
   fault_ = nullptr;
   prints_.Close();
-  if (piece_.host != nullptr) memory_->GiveBack(std::exchange(piece_, {}));
+  const FenceMemory::Piece piece = std::exchange(piece_, {});
+  if (is_over && piece.host != nullptr) memory_->GiveBack(piece);
   if (stream_ != nullptr)
     note(vendor_.Check(vendor_.cuStreamDestroy_v2(std::exchange(stream_, nullptr)), "cuStreamDestroy"));
   return closed;

@@ -40,8 +40,9 @@ class Fence {
   // What launches find that begin, and which have: guest::LaunchGates::begun. Of one thread.
   Status SetVerdict(guest::LaunchVerdict verdict) const;
   Status ReadBegun(std::span<uint64_t, guest::kLaunchGates> begun) const;
-  // Nothing runs any more.
-  Status Close();
+  // `is_over`: nothing runs any more, as far as the driver says. Else kernels may still write what there is: it is
+  // given to nobody.
+  Status Close(bool is_over = true);
 
   // The fault that a kernel has recorded. Thread-safe.
   std::optional<guest::FenceFault> Fault() const;

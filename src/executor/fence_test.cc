@@ -87,6 +87,8 @@ class FenceTest : public testing::Test {
     const auto* map = reinterpret_cast<const uint8_t*>(words.map);
     return {map, map + words.window_bytes / kSlab};
   }
+  static guest::PrintFifo& prints() { return *reinterpret_cast<guest::PrintFifo*>(words.prints); }
+  static guest::LaunchGates& gates() { return *reinterpret_cast<guest::LaunchGates*>(words.gates); }
   guest::FenceFault& record() { return *reinterpret_cast<guest::FenceFault*>(words.fault); }
 
   Vendor vendor_ = InThisProcess();
@@ -95,17 +97,47 @@ class FenceTest : public testing::Test {
 };
 
 // A driver may wait for running kernels before it frees memory, and neighbours' may run for ever.
-TEST_F(FenceTest, WhatOnePlaceGivesBackIsTheNextOnesAndNothingIsFreed) {
+TEST_F(FenceTest, WhatOnePlaceGivesBackIsTheNextOnesAsNewAndNothingIsFreed) {
   allocations = frees = 0;
-  fence_.TakePrints();
+  ASSERT_TRUE(fence_.SetMemory(kDeviceBase, kSlab, kWhole));
+  record().state = 2;
+  prints().ring[0] = 'x';
+  prints().consumed = 8;
+  gates().verdict = static_cast<uint64_t>(guest::LaunchVerdict::kEnd);
+  gates().begun[3] = 6;
+  *reinterpret_cast<uint64_t*>(words.printed) = 100;
+  ASSERT_TRUE(fence_.Stop());
+  const guest::FenceWords last = words;
   ASSERT_TRUE(fence_.Close());
   Fence next(vendor_, &memory_);
   ASSERT_TRUE(next.Open(kBase, kHost, kDevice));
+  ASSERT_TRUE(next.Enter(7, nullptr));
+  ASSERT_EQ(words.map, last.map) << "the same memory";
   EXPECT_EQ(allocations, 0);
   EXPECT_FALSE(next.Fault());
+  EXPECT_EQ(record().state, 0u);
   EXPECT_FALSE(next.Allows(kDeviceBase, kSlab, false)) << "it has no memory yet, whatever the last one had";
+  EXPECT_EQ(Map(), std::vector<uint8_t>((kHost + kDevice) / kSlab));
+  EXPECT_EQ(words.run_bytes, 0u);
+  EXPECT_EQ(*reinterpret_cast<const uint32_t*>(words.stop), 0u);
+  EXPECT_EQ(gates().verdict, static_cast<uint64_t>(guest::LaunchVerdict::kGoOn));
+  EXPECT_EQ(gates().begun[3], 0u);
+  EXPECT_EQ(*reinterpret_cast<const uint64_t*>(words.printed), 0u);
+  EXPECT_EQ(prints().ring[0], 0);
+  EXPECT_EQ(prints().consumed, 0u);
+  EXPECT_EQ(next.TakePrints().bytes, 0u);
   ASSERT_TRUE(next.Close());
   EXPECT_EQ(frees, 0);
+}
+
+TEST_F(FenceTest, WhatKernelsMayStillWriteIsNobodyElses) {
+  const uint64_t last = words.map;
+  ASSERT_TRUE(fence_.Close(false));
+  Fence next(vendor_, &memory_);
+  ASSERT_TRUE(next.Open(kBase, kHost, kDevice));
+  ASSERT_TRUE(next.Enter(7, nullptr));
+  EXPECT_NE(words.map, last);
+  ASSERT_TRUE(next.Close());
 }
 
 TEST_F(FenceTest, ItsWordsGoBeforeWhatWaitsOfPrograms) { EXPECT_EQ(priority_of_streams, kMostUrgent); }
@@ -173,9 +205,8 @@ TEST_F(FenceTest, KernelsAreToldToEnd) {
 
 class LaunchesTest : public FenceTest {
  protected:
-  guest::LaunchGates& gates() const { return *reinterpret_cast<guest::LaunchGates*>(words.gates); }
-  void Come(uint64_t number) { gates().begun[number % guest::kLaunchGates] = 2 * number; }
-  guest::LaunchVerdict verdict() const { return static_cast<guest::LaunchVerdict>(gates().verdict); }
+  static void Come(uint64_t number) { gates().begun[number % guest::kLaunchGates] = 2 * number; }
+  static guest::LaunchVerdict verdict() { return static_cast<guest::LaunchVerdict>(gates().verdict); }
 
   Launches launches_{&fence_};
 };

@@ -104,9 +104,9 @@ Status Place::Close() {
     TUTTI_TRY(window_.Close());
     SayThatItIsOver();
   }
-  Status first;
+  Status first = submitter_.Close();
   for (const Status& closed :
-       {submitter_.Close(), fence_.Close(), arrays_.DestroyAll(), window_.Close(), modules_.UnloadAll()}) {
+       {fence_.Close(first.has_value()), arrays_.DestroyAll(), window_.Close(), modules_.UnloadAll()}) {
     if (!closed && first) first = closed;
   }
   return first;
