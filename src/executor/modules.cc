@@ -35,6 +35,10 @@ tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image
 }
 
 tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& image, bool is_fenced) {
+  {
+    std::lock_guard lock(mutex_);
+    if (modules_.contains(number)) return Fail(CUDA_ERROR_INVALID_HANDLE, "a module's number twice");
+  }
   // The driver reads text to its end.
   std::vector<uint8_t> ended(image.code.begin(), image.code.end());
   ended.push_back(0);

@@ -19,7 +19,7 @@
 
 namespace tutti::executor {
 
-// Thread-safe; the vendor's context is current in all threads.
+// Thread-safe, but for loading and unloading, which is of one thread; the vendor's context is current in all threads.
 class Modules {
  public:
   // `fence`: of the place, if its modules are fenced. Outlives this.

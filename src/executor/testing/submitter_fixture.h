@@ -41,6 +41,7 @@ struct FakeDriver {
   std::mutex mutex;
   std::vector<uintptr_t> unloaded_modules;
   std::vector<std::unique_ptr<FenceMemory::Host>> hosts;  // of fences
+  std::map<std::string, size_t> variables;  // of each module
   std::atomic<uint64_t> last_limit{0};  // that was to be set
   uintptr_t last = 0;
 };
@@ -53,6 +54,8 @@ cuda::CUresult Make(Handle* out) {
   *out = reinterpret_cast<Handle>(++driver->last);
   return cuda::CUDA_SUCCESS;
 }
+// Of each variable of a module that was made as the so manieth.
+constexpr cuda::CUdeviceptr AddressOfVariable(uintptr_t module) { return module << 24; }
 inline std::string Name(const void* handle) { return std::to_string(reinterpret_cast<uintptr_t>(handle)); }
 
 inline Vendor MakeVendor() {
@@ -70,6 +73,20 @@ inline Vendor MakeVendor() {
     return driver->streams;
   };
   vendor.cuCtxSetCurrent = [](cuda::CUcontext) -> cuda::CUresult { return driver->currents; };
+  vendor.cuModuleLoadDataEx = [](cuda::CUmodule* module, const void*, unsigned, cuda::CUjit_option*,
+                                 void**) -> cuda::CUresult { return Make(module); };
+  vendor.cuModuleGetFunctionCount = [](unsigned* count, cuda::CUmodule) -> cuda::CUresult {
+    *count = 0;
+    return cuda::CUDA_SUCCESS;
+  };
+  vendor.cuModuleGetGlobal_v2 = [](cuda::CUdeviceptr* address, size_t* bytes, cuda::CUmodule module,
+                                   const char* name) -> cuda::CUresult {
+    const auto found = driver->variables.find(name);
+    if (found == driver->variables.end()) return cuda::CUDA_ERROR_NOT_FOUND;
+    *address = AddressOfVariable(reinterpret_cast<uintptr_t>(module));
+    *bytes = found->second;
+    return cuda::CUDA_SUCCESS;
+  };
   vendor.cuModuleUnload = [](cuda::CUmodule module) -> cuda::CUresult {
     driver->at_unload();
     std::lock_guard lock(driver->mutex);
