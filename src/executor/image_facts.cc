@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "executor/protocol/request.h"
 #include "guest/gpu/conditions.h"
 #include "guest/gpu/fenced_ptx.h"
@@ -77,13 +78,21 @@ uint64_t StateOf(const ptx::Module& module, const std::map<std::string, uint64_t
   return state;
 }
 
-void AddFactsOf(const ptx::Module& module, ImageFacts* facts) {
+uint64_t Sum(uint64_t one, uint64_t other) { return CheckedAdd(one, other).value_or(~uint64_t{0}); }
+
+// `bytes`: of its variables, which are added.
+void AddFactsOf(const ptx::Module& module, ImageFacts* facts, uint64_t* bytes) {
   const auto managed = ManagedElsewhere(module);
   facts->managed.insert(managed.begin(), managed.end());
   facts->state |= StateOf(module, managed);
   for (const ptx::Variable& variable : module.variables) {
-    if (variable.space == ptx::StateSpace::kGlobal || variable.space == ptx::StateSpace::kConst)
-      facts->variables[variable.name] |= variable.managed;
+    if (variable.space != ptx::StateSpace::kGlobal && variable.space != ptx::StateSpace::kConst) continue;
+    facts->variables[variable.name] |= variable.managed;
+    // Words of a few bytes that Tutti has put there are not the program's.
+    const bool is_ours =
+        variable.name.starts_with(guest::kFencePrefix) || variable.name.starts_with(guest::kManagedPrefix);
+    if (is_ours && variable.bytes() <= sizeof(guest::FenceWords)) continue;
+    *bytes = Sum(*bytes, variable.bytes());
   }
   for (const ptx::Function& function : module.functions) {
     facts->prints |= Prints(function.name);
@@ -103,23 +112,28 @@ void AddFactsOf(const ptx::Module& module, ImageFacts* facts) {
 
 }  // namespace
 
-ImageFacts FactsOf(std::span<const uint8_t> image) {
+ImageFacts FactsOf(std::span<const uint8_t> image, uint32_t capability) {
   ImageFacts facts;
-  image::CubinSymbols symbols = image::ReadCubinSymbols(image, kMostUnpackedBytes);
+  image::CubinSymbols symbols = image::ReadCubinSymbols(image, kMostUnpackedBytes, capability);
   facts.variables = std::move(symbols.variables);
   facts.prints = std::ranges::any_of(symbols.missing, Prints);
   facts.sets_conditions = std::ranges::any_of(symbols.missing, IsSetConditional);
-  const auto texts = image::SelectPtx(image);
+  facts.is_unread = symbols.is_unread;
+  const auto texts = image::SelectPtx(image, capability);
   if (!texts || texts->empty()) facts.state |= kUnknownCode;
+  uint64_t text_bytes = 0;
   if (texts) {
     for (const image::PtxText& text : *texts) {
       const auto parsed = ptx::Parse(text.text);
       if (parsed)
-        AddFactsOf(*parsed, &facts);
+        AddFactsOf(*parsed, &facts, &text_bytes);
       else
         facts.state |= kUnknownCode;
     }
   }
+  // A device runs the one or the other, in each unit of translation.
+  facts.variable_bytes =
+      symbols.units <= 1 ? std::max(text_bytes, symbols.variable_bytes) : Sum(text_bytes, symbols.variable_bytes);
   return facts;
 }
 

@@ -23,9 +23,14 @@ struct ImageFacts {
   bool sets_conditions = false;  // of graphs of the driver's own
   bool prints = false;  // kernels of it call printf or assert
   uint64_t state = 0;  // ModuleState: what they may leave in the context
+  // What its variables take of the device's memory, by the sizes in PTX and in machine code, but for what Tutti has put
+  // there. At most the largest number. 0 of a text that is not read.
+  uint64_t variable_bytes = 0;
+  bool is_unread = false;  // machine code for the device is not read
 };
 
-ImageFacts FactsOf(std::span<const uint8_t> image);
+// For a device of that capability (90 for 9.0; 0: any).
+ImageFacts FactsOf(std::span<const uint8_t> image, uint32_t capability = 0);
 
 // The image's PTX, as a device runs it that has managed variables and graphs' conditions elsewhere than the driver, of
 // that capability (90 for 9.0). Nothing: it has none of these, or no text of which that can be made.

@@ -31,8 +31,7 @@ bool Leftovers::HasRoom(const void* place, uint64_t bytes) const {
   };
   if (!fits(all_, kMost, kMostBytes)) return false;
   const auto share = shares_.find(place);
-  return place == nullptr ||
-         fits(share == shares_.end() ? Share{} : share->second, kMostOfPlace, kMostBytesOfPlace);
+  return place == nullptr || fits(share == shares_.end() ? Share{} : share->second, kMostOfPlace, kMostBytesOfPlace);
 }
 
 // With the lock.

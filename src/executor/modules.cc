@@ -25,20 +25,27 @@ constexpr uint32_t kMostParameters = 4096;  // of a kernel; its buffer has less 
 
 // What is fenced is for such a device already. Where the driver cannot compile what has been made of the text, it has
 // the image: then managed variables are the device's alone, and kernels that set conditions do not run.
-tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image, bool is_fenced) {
+tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image, bool is_fenced, uint64_t most_bytes) {
   const auto text = is_fenced && fenced() ? std::nullopt : TextForDevice(image.text, capability_);
   if (text) {
     const std::span bytes(reinterpret_cast<const uint8_t*>(text->data()), text->size());
-    if (auto loaded = LoadNow(number, {.text = bytes, .code = bytes}, is_fenced)) return loaded;
+    if (auto loaded = LoadNow(number, {.text = bytes, .code = bytes}, is_fenced, most_bytes)) return loaded;
   }
-  return LoadNow(number, image, is_fenced);
+  return LoadNow(number, image, is_fenced, most_bytes);
 }
 
-tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& image, bool is_fenced) {
+tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& image, bool is_fenced,
+                                                uint64_t most_bytes) {
   {
     std::lock_guard lock(mutex_);
     if (modules_.contains(number)) return Fail(CUDA_ERROR_INVALID_HANDLE, "a module's number twice");
   }
+  // Before the driver has taken the memory: others' kernels may keep it from giving that back.
+  const ImageFacts facts = FactsOf(image.text, capability_);
+  if (facts.is_unread) return Fail(CUDA_ERROR_INVALID_IMAGE, "machine code for this device that cannot be read");
+  if (facts.variable_bytes > most_bytes)
+    return Fail(CUDA_ERROR_OUT_OF_MEMORY,
+                fmt::format("a module's variables take {} bytes, and {} are left", facts.variable_bytes, most_bytes));
   // The driver reads text to its end.
   std::vector<uint8_t> ended(image.code.begin(), image.code.end());
   ended.push_back(0);
@@ -53,8 +60,8 @@ tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& im
   error_log[kLogBytes - 1] = info_log[kLogBytes - 1] = '\0';
   if (const Status loaded = vendor_.Check(status, "cuModuleLoadDataEx"); !loaded)
     return Fail(status, error_log[0] != '\0' ? std::string(error_log) : loaded.error().text);
-  const ImageFacts facts = FactsOf(image.text);
-  module.driver_bytes = image.code.size() + BytesOfVariables(module.handle, facts);  // first: it may be unloaded below
+  const uint64_t variables = std::max(BytesOfVariables(module.handle, facts), facts.variable_bytes);
+  module.driver_bytes = image.code.size() + variables;  // first: it may be unloaded below
   const Status entered = is_fenced && fenced() ? fence_->Enter(number, module.handle) : Status{};
   auto info = entered ? Describe(module, facts, is_fenced && fenced()) : std::unexpected(entered.error());
   // What fenced kernels print does not go by the driver.
@@ -66,7 +73,14 @@ tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& im
   }
   std::lock_guard lock(mutex_);
   modules_.emplace(number, module);
-  return Loaded{.info = std::move(*info), .log = info_log, .state = facts.state, .managed_bytes = module.managed_bytes};
+  uint64_t described = 0;
+  for (const module::MemoryRange& range : info->memory)
+    if (range.address != 0) described += range.bytes;
+  return Loaded{.info = std::move(*info),
+                .log = info_log,
+                .state = facts.state,
+                .managed_bytes = module.managed_bytes,
+                .other_bytes = facts.variable_bytes - std::min(facts.variable_bytes, described)};
 }
 
 // Of the device's memory, whoever may reach them.

@@ -1,6 +1,7 @@
 // What becomes of modules, with a driver that loads nothing.
 #include "executor/modules.h"
 
+#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,15 +14,14 @@
 #include "executor/fence_memory.h"
 #include "executor/testing/submitter_fixture.h"
 #include "guest/gpu/fenced_ptx.h"
+#include "image/testing_cubin.h"
+#include "image/testing_fatbin.h"
 
 namespace tutti::executor {
 namespace {
 
-using testing::AllOf;
 using testing::Contains;
-using testing::Each;
 using testing::HasSubstr;
-using testing::Not;
 using namespace cuda;
 
 constexpr uint64_t kBase = 1ull << 40, kPart = 4 * guest::kFenceSlabBytes;
@@ -54,8 +54,7 @@ TEST_F(ModulesTest, ANumberThatIsTakenIsRefusedAndTheModuleThatHasItStays) {
   const uintptr_t first = driver_.last;
   EXPECT_FALSE(modules.Load(7, ImageOf(WithTable(4)), true));
   driver_.calls.clear();
-  ASSERT_TRUE(fence.SetMemory(kBase + kPart, guest::kFenceSlabBytes,
-                              guest::kFenceReadable | guest::kFenceWritable));
+  ASSERT_TRUE(fence.SetMemory(kBase + kPart, guest::kFenceSlabBytes, guest::kFenceReadable | guest::kFenceWritable));
   const uint64_t run = AddressOfVariable(first) + offsetof(guest::FenceWords, run_bytes);
   EXPECT_THAT(driver_.calls, Contains(HasSubstr(" to " + std::to_string(run) + " "))) << "it is told of its memory";
   EXPECT_TRUE(driver_.unloaded().empty());
@@ -90,6 +89,43 @@ TEST_F(ModulesTest, OnesVariablesCountAsItWaitsToBeUnloaded) {
   context_.End();
   EXPECT_EQ(modules.Unload(2), true);
   EXPECT_FALSE(modules.Unload(2));
+}
+
+// The driver may not give the memory back for as long as others' kernels run.
+TEST_F(ModulesTest, OneWithMoreVariablesThanThereIsMemoryForIsNotLoaded) {
+  Modules modules(vendor_);
+  const std::string text = WithTable(60ull << 30);
+  const auto refused = modules.Load(1, ImageOf(text), false, 1 << 30);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(driver_.last, 0u) << "the driver has made nothing";
+  EXPECT_TRUE(modules.Load(1, ImageOf(text), false, 60ull << 30));
+}
+
+TEST_F(ModulesTest, WhatTheDriverFindsNoNamesForCountsByItsImage) {
+  constexpr uint64_t kMuch = 60ull << 30;
+  auto cubin = image::CubinBuilder(80).Add(".nv.global", "x", SHF_ALLOC).Build();
+  image::CubinBuilder::ChangeSection(&cubin, 2, [](Elf64_Shdr& section) {
+    section.sh_type = SHT_NOBITS;
+    section.sh_size = kMuch;
+  });
+  Modules modules(vendor_);
+  EXPECT_FALSE(modules.Load(1, {.text = cubin, .code = cubin}, false, kMuch - 1));
+  const auto loaded = modules.Load(1, {.text = cubin, .code = cubin}, false, kMuch);
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->other_bytes, kMuch);
+  driver_.variables["table"] = 64;
+  const auto named = modules.Load(2, ImageOf(WithTable(64)), false);
+  ASSERT_TRUE(named);
+  EXPECT_EQ(named->other_bytes, 0u);
+}
+
+TEST_F(ModulesTest, MachineCodeForTheDeviceThatCannotBeReadIsNotLoaded) {
+  const auto image = image::FatbinBuilder().Add(image::EntryKind::kElf, 90, "no ELF file").Build();
+  Modules modern(vendor_, nullptr, 90), old(vendor_, nullptr, 80);
+  EXPECT_FALSE(modern.Load(1, {.text = image, .code = image}, false));
+  EXPECT_EQ(driver_.last, 0u);
+  EXPECT_TRUE(old.Load(1, {.text = image, .code = image}, false)) << "the driver says what it thinks of it";
 }
 
 }  // namespace

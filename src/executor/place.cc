@@ -164,8 +164,8 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
       return {};
     }
     case RequestKind::kSetLimit: {
-      TUTTI_ASSIGN(answer->value, executor_.context->SetLimit(exchange_, static_cast<cuda::CUlimit>(request.limit),
-                                                              request.bytes));
+      TUTTI_ASSIGN(answer->value,
+                   executor_.context->SetLimit(exchange_, static_cast<cuda::CUlimit>(request.limit), request.bytes));
       executor_.leftovers->LookForLimits();
       return {};
     }
@@ -173,10 +173,11 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
       TUTTI_ASSIGN(const os::Mapping image, os::Mapping::Constant(given.get(), kMostImageBytes));
       TUTTI_ASSIGN(Modules::Loaded loaded,
                    modules_.Load(request.module, PartsOf({image.data(), image.size()}, request.bytes),
-                                 (request.flags & kAsItIs) == 0));
+                                 (request.flags & kAsItIs) == 0, request.host_bytes));
       answer->text = std::move(loaded.log);
       answer->value = loaded.state;
       answer->managed_bytes = loaded.managed_bytes;
+      answer->other_bytes = loaded.other_bytes;
       TUTTI_ASSIGN(*file, os::CreateMemoryOf("tutti-module-info", module::Serialize(loaded.info)));
       return {};
     }

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/checked.h"
 #include "image/elf.h"
 #include "image/fatbin.h"
 #include "image/image_kind.h"
@@ -13,42 +17,82 @@ namespace tutti::image {
 namespace {
 
 constexpr uint8_t kManaged = 0x04;
+constexpr std::string_view kOfVariables[] = {".nv.global",    ".nv.constant",  ".nv.constant0", ".nv.constant1",
+                                             ".nv.constant2", ".nv.constant3", ".nv.constant4", ".nv.constant5"};
 
-void Add(std::span<const uint8_t> cubin, CubinSymbols* found) {
-  const auto symbols = SectionsNamed(cubin, ".symtab"), texts = SectionsNamed(cubin, ".strtab");
-  if (!symbols || symbols->empty() || !texts || texts->empty()) return;
-  const std::span<const uint8_t> table = symbols->front(), names = texts->front();
-  for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
-    Elf64_Sym symbol;
-    std::memcpy(&symbol, table.data() + at, sizeof symbol);
-    const int type = ELF64_ST_TYPE(symbol.st_info);
-    const bool is_missing = type == STT_FUNC && symbol.st_shndx == SHN_UNDEF;
-    if ((type != STT_OBJECT && !is_missing) || symbol.st_name >= names.size()) continue;
-    const auto* const text = reinterpret_cast<const char*>(names.data()) + symbol.st_name;
-    const std::string name(text, strnlen(text, names.size() - symbol.st_name));
-    if (is_missing) {
-      found->missing.insert(name);
-    } else {
-      found->variables[name] |= (symbol.st_other & kManaged) != 0;
+class Reader {
+ public:
+  // What its variables take. Symbols may begin anywhere in the table of names, so many of them may have its bytes.
+  Result<uint64_t> Add(std::span<const uint8_t> cubin) {
+    TUTTI_ASSIGN(const auto symbols, SectionsNamed(cubin, ".symtab"));
+    TUTTI_ASSIGN(const auto texts, SectionsNamed(cubin, ".strtab"));
+    if (!symbols.empty() && !texts.empty()) AddSymbols(symbols.front(), texts.front());
+    return BytesWhenLoaded(cubin, kOfVariables);
+  }
+
+  CubinSymbols found;
+
+ private:
+  void AddSymbols(std::span<const uint8_t> table, std::span<const uint8_t> names) {
+    for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, table.data() + at, sizeof symbol);
+      const int type = ELF64_ST_TYPE(symbol.st_info);
+      const bool is_missing = type == STT_FUNC && symbol.st_shndx == SHN_UNDEF;
+      if ((type != STT_OBJECT && !is_missing) || symbol.st_name >= names.size()) continue;
+      const auto* const text = reinterpret_cast<const char*>(names.data()) + symbol.st_name;
+      const size_t most = std::min({names.size() - symbol.st_name, kMostSymbolName + 1, left_});
+      const std::string name(text, strnlen(text, most));
+      left_ -= name.size();
+      if (left_ == 0) return;
+      if (name.size() > kMostSymbolName) continue;
+      if (is_missing) {
+        found.missing.insert(name);
+      } else {
+        found.variables[name] |= (symbol.st_other & kManaged) != 0;
+      }
     }
   }
+
+  size_t left_ = kMostSymbolNames;
+};
+
+// Machine code runs on devices of its major number that are not older.
+bool MayRun(const FatbinEntry& entry, uint32_t capability) {
+  return capability == 0 || (entry.arch / 10 == capability / 10 && entry.arch <= capability);
 }
 
 }  // namespace
 
-CubinSymbols ReadCubinSymbols(std::span<const uint8_t> bytes, uint64_t limit) {
-  CubinSymbols found;
+CubinSymbols ReadCubinSymbols(std::span<const uint8_t> bytes, uint64_t limit, uint32_t capability) {
+  Reader reader;
   if (KindOf(bytes) == ImageKind::kElf) {
-    Add(bytes, &found);
-  } else if (const auto fatbins = ReadFatbins(bytes)) {
-    for (const FatbinEntry& entry : fatbins->entries) {
-      if (entry.kind != EntryKind::kElf) continue;
-      const auto cubin = PayloadOf(entry, limit);
-      if (cubin) Add(*cubin, &found);
-      limit -= std::min<uint64_t>(limit, cubin ? cubin->size() : 0);
-    }
+    const auto taken = reader.Add(bytes);
+    reader.found.variable_bytes = taken.value_or(0);
+    reader.found.is_unread = !taken;
+    return std::move(reader.found);
   }
-  return found;
+  const auto fatbins = ReadFatbins(bytes);
+  if (!fatbins) return {};
+  // What may run comes first, whatever else there is to be unpacked.
+  std::vector<const FatbinEntry*> entries;
+  for (const FatbinEntry& entry : fatbins->entries)
+    if (entry.kind == EntryKind::kElf) entries.push_back(&entry);
+  std::ranges::stable_partition(entries, [&](const FatbinEntry* entry) { return MayRun(*entry, capability); });
+  reader.found.units = fatbins->units;
+  std::vector<uint64_t> taken(fatbins->units);
+  for (const FatbinEntry* const entry : entries) {
+    const auto cubin = PayloadOf(*entry, limit);
+    const auto added = cubin ? reader.Add(*cubin) : std::unexpected(cubin.error());
+    if (MayRun(*entry, capability)) {
+      if (added) taken[entry->unit] = std::max(taken[entry->unit], *added);
+      reader.found.is_unread |= !added;
+    }
+    limit -= std::min<uint64_t>(limit, cubin ? cubin->size() : 0);
+  }
+  for (const uint64_t unit : taken)
+    reader.found.variable_bytes = CheckedAdd(reader.found.variable_bytes, unit).value_or(~uint64_t{0});
+  return std::move(reader.found);
 }
 
 }  // namespace tutti::image

@@ -3,8 +3,11 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
+#include <string_view>
 
+#include "image/elf.h"
 #include "image/testing_cubin.h"
 #include "image/testing_fatbin.h"
 
@@ -52,6 +55,59 @@ TEST(CubinSymbols, AreThoseOfAllMachineCodeInFatBinaries) {
   const std::string_view text(reinterpret_cast<const char*>(cubin.data()), cubin.size());
   ExpectNamesOfCubin(
       FatbinBuilder().Add(EntryKind::kElf, 80, text).Add(EntryKind::kElf, 90, text, Packing::kZstd).Build());
+}
+
+// Whatever symbols say: they are others' memory that this counts.
+TEST(CubinSymbols, VariablesTakeWhatTheirSectionsDo) {
+  auto cubin = CubinBuilder(80)
+                   .Add(".nv.global.init", std::string(100, 'x'), SHF_ALLOC)
+                   .Add(".nv.constant3", std::string(20, 'x'), SHF_ALLOC)
+                   .Add(".nv.global", std::string(4, 'x'), SHF_ALLOC)
+                   .Add(".nv.shared.k", std::string(3000, 'x'), SHF_ALLOC)
+                   .Add(".nv.global.notes", std::string(5000, 'x'))
+                   .Build();
+  CubinBuilder::ChangeSection(&cubin, 4, [](Elf64_Shdr& section) {
+    section.sh_type = SHT_NOBITS;
+    section.sh_size = 60ull << 30;
+  });
+  EXPECT_EQ(ReadCubinSymbols(cubin, kUnpacked).variable_bytes, (60ull << 30) + 120);
+  const std::string_view text(reinterpret_cast<const char*>(cubin.data()), cubin.size());
+  const auto packed = FatbinBuilder().Add(EntryKind::kElf, 80, text, Packing::kZstd).Build();
+  EXPECT_EQ(ReadCubinSymbols(packed, kUnpacked, 89).variable_bytes, (60ull << 30) + 120);
+  EXPECT_EQ(ReadCubinSymbols(packed, kUnpacked, 75).variable_bytes, 0u) << "it is older than the code";
+  EXPECT_EQ(ReadCubinSymbols(packed, kUnpacked, 90).variable_bytes, 0u) << "it runs no such code";
+  CubinBuilder::ChangeSection(&cubin, 2, [](Elf64_Shdr& section) { section.sh_size = ~0ull; });
+  EXPECT_EQ(BytesWhenLoaded(cubin, std::to_array<std::string_view>({".nv.global"})), ~0ull);
+}
+
+TEST(CubinSymbols, CodeThatADeviceRunsAndThatCannotBeReadIsSaidToBeUnread) {
+  const auto cubin = Cubin();
+  const std::string_view text(reinterpret_cast<const char*>(cubin.data()), cubin.size());
+  const auto image =
+      FatbinBuilder().Add(EntryKind::kElf, 90, "no ELF file").Add(EntryKind::kElf, 80, text, Packing::kZstd).Build();
+  EXPECT_TRUE(ReadCubinSymbols(image, kUnpacked, 90).is_unread);
+  EXPECT_FALSE(ReadCubinSymbols(image, kUnpacked, 80).is_unread);
+  EXPECT_TRUE(ReadCubinSymbols(image, cubin.size() - 1, 80).is_unread) << "there is no room to unpack it";
+  EXPECT_FALSE(ReadCubinSymbols(image, cubin.size(), 80).is_unread) << "what may run is unpacked first";
+}
+
+// Each symbol may have a long name that begins a byte behind the last one's.
+TEST(CubinSymbols, NamesTakeABoundedPartOfMemory) {
+  constexpr size_t kLong = 1 << 20, kSymbols = 4096;
+  std::string symbols;
+  for (uint32_t i = 0; i < kSymbols; ++i) symbols += Symbol(kLong - kMostSymbolName + i, STT_OBJECT);
+  const auto cubin = CubinBuilder(80)
+                         .Add(".strtab", std::string(kLong, 'x') + std::string(1, '\0'))
+                         .Add(".symtab", Symbol(0, STT_OBJECT) + symbols)
+                         .Build();
+  size_t sum = 0;
+  const auto variables = ReadCubinSymbols(cubin, kUnpacked).variables;
+  for (const auto& [name, is_managed] : variables) {
+    EXPECT_LE(name.size(), kMostSymbolName);
+    sum += name.size();
+  }
+  EXPECT_GT(variables.size(), 100u);
+  EXPECT_LE(sum, kMostSymbolNames);
 }
 
 TEST(CubinSymbols, WhatIsDamagedOrTooLargeHasNone) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/checked.h"
 #include "cuda/result.h"
 
 namespace tutti::image {
@@ -58,6 +59,32 @@ bool IsNamed(std::span<const uint8_t> names, uint64_t offset, std::string_view n
   return text->back() == '\0' || text->back() == '.';
 }
 
+struct Sections {
+  std::span<const uint8_t> table;
+  uint64_t count = 0;
+  std::span<const uint8_t> names;
+};
+
+Result<Sections> SectionsOf(std::span<const uint8_t> bytes) {
+  Elf64_Ehdr header;
+  if (bytes.size() < sizeof header) return Broken(fmt::format("{} bytes are too few for a header", bytes.size()));
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (!IsElf64(header)) return Broken("it is not one of 64 bits");
+  if (header.e_shoff == 0) return {};
+  const auto first = Part(bytes, header.e_shoff, sizeof(Elf64_Shdr));
+  if (!first || header.e_shentsize != sizeof(Elf64_Shdr)) return Broken("no section headers where it says they are");
+  const SectionTable numbers = TableOf(header, SectionAt(*first, 0));
+  const auto table = numbers.count > bytes.size() / sizeof(Elf64_Shdr)
+                         ? std::nullopt
+                         : Part(bytes, header.e_shoff, numbers.count * sizeof(Elf64_Shdr));
+  if (!table) return Broken(fmt::format("its {} section headers exceed it", numbers.count));
+  if (numbers.names >= numbers.count) return Broken("no section has the names of the others");
+  const Elf64_Shdr names_at = SectionAt(*table, numbers.names);
+  const auto names = Part(bytes, names_at.sh_offset, names_at.sh_size);
+  if (!names) return Broken("the names of its sections exceed it");
+  return Sections{.table = *table, .count = numbers.count, .names = *names};
+}
+
 }  // namespace
 
 uint64_t ElfBytes(const uint8_t* file) {
@@ -94,28 +121,25 @@ uint32_t CubinArch(std::span<const uint8_t> bytes) {
   return header.e_flags >> shift & 0xff;
 }
 
+Result<uint64_t> BytesWhenLoaded(std::span<const uint8_t> bytes, std::span<const std::string_view> names) {
+  TUTTI_ASSIGN(const Sections sections, SectionsOf(bytes));
+  uint64_t sum = 0;
+  for (uint64_t i = 0; i < sections.count; ++i) {
+    const Elf64_Shdr section = SectionAt(sections.table, i);
+    const auto is_named = [&](std::string_view name) { return IsNamed(sections.names, section.sh_name, name); };
+    if ((section.sh_flags & SHF_ALLOC) == 0 || std::ranges::none_of(names, is_named)) continue;
+    sum = CheckedAdd(sum, uint64_t{section.sh_size}).value_or(~uint64_t{0});
+  }
+  return sum;
+}
+
 Result<std::vector<std::span<const uint8_t>>> SectionsNamed(std::span<const uint8_t> bytes, std::string_view name) {
-  Elf64_Ehdr header;
-  if (bytes.size() < sizeof header) return Broken(fmt::format("{} bytes are too few for a header", bytes.size()));
-  std::memcpy(&header, bytes.data(), sizeof header);
-  if (!IsElf64(header)) return Broken("it is not one of 64 bits");
-  if (header.e_shoff == 0) return {};
-  const auto first = Part(bytes, header.e_shoff, sizeof(Elf64_Shdr));
-  if (!first || header.e_shentsize != sizeof(Elf64_Shdr)) return Broken("no section headers where it says they are");
-  const SectionTable numbers = TableOf(header, SectionAt(*first, 0));
-  const auto table = numbers.count > bytes.size() / sizeof(Elf64_Shdr)
-                         ? std::nullopt
-                         : Part(bytes, header.e_shoff, numbers.count * sizeof(Elf64_Shdr));
-  if (!table) return Broken(fmt::format("its {} section headers exceed it", numbers.count));
-  if (numbers.names >= numbers.count) return Broken("no section has the names of the others");
-  const Elf64_Shdr names_at = SectionAt(*table, numbers.names);
-  const auto names = Part(bytes, names_at.sh_offset, names_at.sh_size);
-  if (!names) return Broken("the names of its sections exceed it");
+  TUTTI_ASSIGN(const Sections sections, SectionsOf(bytes));
   std::vector<std::span<const uint8_t>> found;
   uint64_t left = bytes.size();  // sections that share bytes would be read again and again
-  for (uint64_t i = 0; i < numbers.count; ++i) {
-    const Elf64_Shdr section = SectionAt(*table, i);
-    if (!HasContents(section) || !IsNamed(*names, section.sh_name, name)) continue;
+  for (uint64_t i = 0; i < sections.count; ++i) {
+    const Elf64_Shdr section = SectionAt(sections.table, i);
+    if (!HasContents(section) || !IsNamed(sections.names, section.sh_name, name)) continue;
     const auto contents = Part(bytes, section.sh_offset, section.sh_size);
     if (!contents) return Broken(fmt::format("its section {} exceeds it", name));
     if ((section.sh_flags & SHF_COMPRESSED) != 0) return Broken(fmt::format("its section {} is compressed", name));

@@ -143,6 +143,15 @@ Status GpuMemory::CountForDriver(uint64_t bytes) {
   return {};
 }
 
+uint64_t GpuMemory::LeftForDriver() const {
+  const auto left_of = [](uint64_t limit, uint64_t used) { return limit - std::min(limit, used); };
+  std::lock_guard lock(mutex_);
+  uint64_t left =
+      std::min(left_of(limit_, used_), left_of(accounts_.account->total_bytes(), accounts_.account->used_bytes()));
+  for (const auto& group : accounts_.groups) left = std::min(left, left_of(group->hard_bytes, group->used_bytes));
+  return left;
+}
+
 void GpuMemory::RetireOfDriver(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (bytes != 0) CountFreed(static_cast<int64_t>(bytes));

@@ -72,6 +72,8 @@ class GpuMemory {
   // Counts memory that the driver takes for a module or an array, or by a limit of the context, which is not in the
   // window. OUT_OF_MEMORY where it is too much.
   Status CountForDriver(uint64_t bytes);
+  // Of which no more than so much can be counted now.
+  uint64_t LeftForDriver() const;
   void RetireOfDriver(uint64_t bytes);  // it is to be given back
   void ReleaseOfDriver(uint64_t bytes, bool retired = true);
 

@@ -163,8 +163,10 @@ Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image
     number = ++last_module_;
   }
   TUTTI_ASSIGN(os::Fd file, os::CreateMemoryOf("tutti-image", image));
+  std::unique_lock loading(loading_);
   TUTTI_ASSIGN(CurrentExecutor::Reply reply, executor_->Ask({.kind = RequestKind::kLoadModule,
                                                              .bytes = fenced.text_bytes,
+                                                             .host_bytes = memory.LeftForDriver(),
                                                              .module = number,
                                                              .flags = FlagsOf(fenced.as_it_is)},
                                                             file.get()));
@@ -199,11 +201,12 @@ Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
                 "the executor has described a module wrongly: " + info.error().text);
   }
-  const uint64_t bytes = BytesOf(info->memory);
+  const uint64_t bytes = BytesOf(info->memory) + std::min(reply.answer.other_bytes, kMostVariableBytes);
   if (const Status counted = memory.CountForDriver(bytes); !counted) {
     *in_vain = number;
     return std::unexpected(counted.error());
   }
+  loading.unlock();
   std::lock_guard lock(mutex_);
   if (!executor_->Is(reply.from.get())) {  // what another one has loaded is forgotten, or has been
     memory.ReleaseOfDriver(bytes, false);
@@ -215,6 +218,7 @@ Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image
   if (state != 0) fresh_.push_back(number);
   modules_.emplace(number, Module{.kernels = info->kernels,
                                   .memory = info->memory,
+                                  .bytes = bytes,
                                   .prepared = {},
                                   .described = std::move(held),
                                   .image = Keep(std::move(file), image.size(), memory),
@@ -274,7 +278,7 @@ Result<GpuModules::Unloaded> GpuModules::Unload(uint32_t module) {
   if (found == modules_.end())
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
   for (const auto& [kernel, id] : found->second.prepared) kernels_.erase(id);
-  const uint64_t bytes = BytesOf(found->second.memory), managed = found->second.managed;
+  const uint64_t bytes = found->second.bytes, managed = found->second.managed;
   for (const module::MemoryRange& range : found->second.memory) variables_.erase(range.address);
   std::erase(fresh_, module);
   unloading_.insert(modules_.extract(found));
@@ -294,7 +298,7 @@ GpuModules::Forgotten GpuModules::Forget() {
   std::lock_guard lock(mutex_);
   Forgotten forgotten;
   for (const auto& [number, module] : modules_) {
-    forgotten.bytes += BytesOf(module.memory);
+    forgotten.bytes += module.bytes;
     if (module.managed != 0) forgotten.managed.push_back(module.managed);
   }
   modules_.clear();
@@ -344,6 +348,7 @@ Status GpuModules::LoadInto(ExecutorLink& executor) {
     if (module.image == nullptr) return Fail("an image of a module was not kept");
     TUTTI_ASSIGN(const ExecutorLink::Reply reply, executor.Ask({.kind = RequestKind::kLoadModule,
                                                                 .bytes = module.text_bytes,
+                                                                .host_bytes = ~uint64_t{0},  // it counts already
                                                                 .module = number,
                                                                 .flags = FlagsOf(module.as_it_is)},
                                                                module.image->file.get()));

@@ -114,6 +114,7 @@ class GpuModules {
   struct Module {
     std::vector<module::KernelInfo> kernels;
     std::vector<module::MemoryRange> memory;  // of its variables, at addresses of the driver's
+    uint64_t bytes = 0;  // of all of its variables
     std::map<uint32_t, uint32_t> prepared;  // kernel -> its id
     HostHold described;
     std::shared_ptr<const Image> image;  // null: there was no room for it
@@ -151,6 +152,7 @@ class GpuModules {
   const std::string group_;
   const uint32_t capability_;
   Cancelled cancelled_{false};
+  std::mutex loading_;  // what is left for a module is that until it is counted; taken before mutex_
   mutable std::mutex mutex_;
   std::map<uint32_t, Module> modules_;
   std::map<uint32_t, Module> unloading_;  // that cannot be found any more, but are loaded

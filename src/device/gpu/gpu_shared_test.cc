@@ -1,5 +1,6 @@
 // Spaces that share an executor, with our own driver as the vendor's: what is one's own, what one's end or fault is to
 // the others, and that it is nothing to those in another executor.
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "cuda/limits.h"
 #include "cuda/result.h"
 #include "device/gpu/testing/gpu_fixture.h"
+#include "image/testing_cubin.h"
 #include "os/memory.h"
 
 namespace tutti::device::gpu {
@@ -107,6 +109,48 @@ TEST_F(GpuShared, TheEndOfAClientAsksTheDriverForNothingThatMayWaitForAnothersKe
   EXPECT_TRUE(two->sink().faults().empty());
 }
 
+constexpr std::string_view kWithTable =
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .b8 table[33554432];\n"
+    ".visible .entry k() { ret; }\n";
+
+// The driver, which would end with its executor, might not give it back for as long as others' kernels run.
+TEST_F(GpuShared, AModuleForWhichTheClientHasNotTheMemoryIsNotLoaded) {
+  Start(8, "cuModuleLoadDataEx=exit:3");
+  const auto one = Serve("a");
+  one->space().SetLimits({.memory_bytes = {16 * kMebibyte}});
+  const auto module =
+      one->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(kWithTable.data()), kWithTable.size()});
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.error().code, cuda::CUDA_ERROR_OUT_OF_MEMORY) << module.error().text;
+  EXPECT_TRUE(one->sink().faults().empty());
+  EXPECT_EQ(one->sink().memory_used(0), kMebibyte);
+}
+
+// Whatever its table of symbols says.
+TEST_F(GpuShared, VariablesWithoutNamesCount) {
+  Start(8);
+  const auto one = Serve("a");
+  auto image =
+      image::CubinBuilder(80)
+          .Add(image::kCarriedPtxSection,
+               image::AsCarried(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { ret; }\n"))
+          .Add(".nv.global", "x", SHF_ALLOC)
+          .Build();
+  image::CubinBuilder::ChangeSection(&image, 3, [](Elf64_Shdr& section) {
+    section.sh_type = SHT_NOBITS;
+    section.sh_size = 8 * kMebibyte;
+  });
+  const uint64_t before = one->sink().memory_used(0);
+  const auto module = one->space().LoadModule(0, image);
+  ASSERT_TRUE(module) << module.error().text;
+  EXPECT_EQ(one->sink().memory_used(0), before + 8 * kMebibyte);
+  EXPECT_TRUE(one->space().UnloadModule(module->id));
+  EXPECT_TRUE(Becomes([&] { return one->sink().memory_used(0) == before; }));
+  EXPECT_TRUE(one->space().LoadModule(0, image));
+  one->space().SetLimits({.memory_bytes = {before + 15 * kMebibyte}});
+  EXPECT_FALSE(one->space().LoadModule(0, image));
+}
+
 // The main thread is the first; two of each place follow.
 TEST_F(GpuShared, APlaceInWhichTheContextCannotBeUsedEndsAlone) {
   for (const char* const plan : {"cuCtxSetCurrent=fail:201@4", "cuCtxSetCurrent=fail:201@5"}) {
@@ -126,13 +170,11 @@ TEST_F(GpuShared, APlaceInWhichTheContextCannotBeUsedEndsAlone) {
 
 // It may wait for a neighbour's kernel, so it counts until it is unloaded; and nothing else of the client waits for it.
 TEST_F(GpuShared, AModuleThatIsUnloadedCountsUntilItIs) {
-  constexpr std::string_view kImage =
-      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .b8 table[33554432];\n"
-      ".visible .entry k() { ret; }\n";
   Start(8);
   const auto one = Serve("a"), two = Serve("a");
   const uint64_t before = one->sink().memory_used(0);
-  const auto module = one->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(kImage.data()), kImage.size()});
+  const auto module =
+      one->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(kWithTable.data()), kWithTable.size()});
   ASSERT_TRUE(module) << module.error().text;
   const uint64_t word = Spin(*two), loaded = one->sink().memory_used(0);
   EXPECT_GE(loaded, before + 32 * kMebibyte);
@@ -150,13 +192,11 @@ TEST_F(GpuShared, AModuleThatIsUnloadedCountsUntilItIs) {
 
 // Its end waits for room to leave what it had, and it can end.
 TEST_F(GpuShared, AClientEndsWhileItsModuleWaitsToBeUnloaded) {
-  constexpr std::string_view kImage =
-      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .b8 table[33554432];\n"
-      ".visible .entry k() { ret; }\n";
   Start(8);
   auto one = Serve("a");
   const auto two = Serve("a");
-  const auto module = one->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(kImage.data()), kImage.size()});
+  const auto module =
+      one->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(kWithTable.data()), kWithTable.size()});
   ASSERT_TRUE(module) << module.error().text;
   const uint64_t word = Spin(*two);
   EXPECT_TRUE(one->space().UnloadModule(module->id));

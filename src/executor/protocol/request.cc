@@ -54,6 +54,7 @@ std::vector<uint8_t> Serialize(const Answer& answer) {
   PutText(out, answer.text);
   out.Put(answer.value);
   out.Put(answer.managed_bytes);
+  out.Put(answer.other_bytes);
   return out.Take();
 }
 
@@ -64,6 +65,7 @@ Result<Answer> ParseAnswer(std::span<const uint8_t> bytes) {
   answer.text = in.GetString();
   answer.value = in.Get<uint64_t>();
   answer.managed_bytes = in.Get<uint64_t>();
+  answer.other_bytes = in.Get<uint64_t>();
   if (!in.ok() || !in.at_end() || answer.status < 0) return Fail("an answer that is none");
   return answer;
 }

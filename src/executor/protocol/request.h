@@ -90,7 +90,7 @@ struct Request {
   // Of it; kOpenWindow: of the device part, with reserved addresses; kSetLimit: the limit; kLoadModule: of the PTX
   // behind which its machine code lies in the file; 0: all of it is the image.
   uint64_t bytes = 0;
-  uint64_t host_bytes = 0;  // kOpenWindow
+  uint64_t host_bytes = 0;  // kOpenWindow; kLoadModule: what its variables may take
   uint32_t module = 0;  // kLoadModule, kUnloadModule, kOccupancy, kPlaceManaged: the server's number
   uint32_t kernel = 0;  // kOccupancy
   uint32_t block_threads = 0;
@@ -112,6 +112,7 @@ struct Answer {
   // there. Until kPlaceManaged, which comes before the first launch, it is described as lying at address 0. A multiple
   // of what they are to be aligned to.
   uint64_t managed_bytes = 0;
+  uint64_t other_bytes = 0;  // kLoadModule: what the module's variables take that are not described
 };
 
 std::vector<uint8_t> Serialize(const Request& request);
