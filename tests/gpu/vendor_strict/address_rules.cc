@@ -57,14 +57,13 @@ void AddressRules::MakeRoomBelow(uint64_t address) {
 
 int AddressRules::Reserve(CUdeviceptr* out, size_t bytes, size_t alignment, CUdeviceptr wish,
                           unsigned long long flags) {
-  // "The size and address parameters must be a multiple of the host page size and the alignment must be a power of two
-  // or zero"; "flags - Currently unused, must be zero".
+  // Sizes and addresses are whole pages of the host, an alignment is 0 or a power of two, and there are no flags.
   if (out == nullptr || flags != 0 || bytes == 0 || bytes % kPage != 0 || wish % kPage != 0 ||
       (alignment & (alignment - 1)) != 0)
     return Breach("reserve-takes-whole-pages", CUDA_ERROR_INVALID_VALUE,
                   "cuMemAddressReserve of " + Range(wish, bytes));
   const std::lock_guard lock(mutex_);
-  // "treats it as a hint about where to place the reservation".
+  // An address is no more than a wish.
   if (wish != 0 && !Has("other_addresses")) {
     const CUresult reserved = True().cuMemAddressReserve(out, bytes, alignment, wish, 0);
     if (reserved != CUDA_SUCCESS) return reserved;
@@ -88,7 +87,7 @@ int AddressRules::Reserve(CUdeviceptr* out, size_t bytes, size_t alignment, CUde
 
 int AddressRules::Free(CUdeviceptr address, size_t bytes) {
   const std::lock_guard lock(mutex_);
-  // "The size must match what was given to memAddressReserve and the ptr given must match what was returned".
+  // Whole reservations are freed, as they were made.
   const auto found = reserved_.find(address);
   if (found == reserved_.end() || found->second != bytes)
     return Breach("reserved-addresses-are-freed-as-a-whole", CUDA_ERROR_INVALID_VALUE,
@@ -103,8 +102,7 @@ int AddressRules::Free(CUdeviceptr address, size_t bytes) {
 
 int AddressRules::Create(CUmemGenericAllocationHandle* out, size_t bytes, const CUmemAllocationProp* properties,
                          unsigned long long flags) {
-  // "The size of this allocation must be a multiple of the value given via cuMemGetAllocationGranularity"; "flags for
-  // future use, must be zero now".
+  // Memory is whole granules (cuMemGetAllocationGranularity), and there are no flags.
   if (out == nullptr || properties == nullptr || flags != 0 || bytes == 0 || bytes % kGranularity != 0)
     return Breach("memory-is-whole-granules", CUDA_ERROR_INVALID_VALUE, "cuMemCreate of " + Hex(bytes) + " bytes");
   if (properties->type != CU_MEM_ALLOCATION_TYPE_PINNED || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
@@ -132,7 +130,7 @@ int AddressRules::Create(CUmemGenericAllocationHandle* out, size_t bytes, const 
 
 int AddressRules::Release(CUmemGenericAllocationHandle handle) {
   const std::lock_guard lock(mutex_);
-  // "If handle is not a valid handle the behavior is undefined."
+  // What becomes of a handle that is none is not defined.
   const auto found = memory_.find(handle);
   if (found == memory_.end())
     return Breach("handles-are-released-once", CUDA_ERROR_INVALID_VALUE, "cuMemRelease of " + Hex(handle));
@@ -144,8 +142,7 @@ int AddressRules::Release(CUmemGenericAllocationHandle handle) {
 int AddressRules::Export(void* out, CUmemGenericAllocationHandle handle, int type, unsigned long long flags) {
   const std::lock_guard lock(mutex_);
   const auto found = memory_.find(handle);
-  // CUmemAllocationProp: "requestedHandleTypes - requested CUmemAllocationHandleType"; "flags - Reserved, must be
-  // zero".
+  // It was made to be exported as such a handle (CUmemAllocationProp::requestedHandleTypes); there are no flags.
   if (out == nullptr || flags != 0 || found == memory_.end() || found->second.file < 0 ||
       type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return Breach("memory-is-exported-as-it-was-created-for", CUDA_ERROR_INVALID_VALUE, "cuMemExportToShareableHandle");
@@ -171,21 +168,20 @@ int AddressRules::Import(CUmemGenericAllocationHandle* out, void* descriptor, in
 int AddressRules::Map(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
                       unsigned long long flags) {
   const std::lock_guard lock(mutex_);
-  // "offset - Note: currently must be zero"; "flags for future use, must be zero now"; "Both ptr, size, and offset must
-  // be a multiple of the value given via cuMemGetAllocationGranularity".
+  // There are no offsets and no flags; address and size are whole granules.
   if (offset != 0 || flags != 0 || address % kGranularity != 0 || bytes == 0 || bytes % kGranularity != 0)
     return Breach("maps-are-whole-granules", CUDA_ERROR_INVALID_VALUE, "cuMemMap of " + Range(address, bytes));
   const auto memory = memory_.find(handle);
   if (memory == memory_.end() || memory->second.bytes != bytes)
     return Breach("maps-are-of-all-of-a-memory", CUDA_ERROR_INVALID_VALUE, "cuMemMap of " + Range(address, bytes));
-  // "This range must be an address reservation previously reserved with cuMemAddressReserve".
+  // It lies in a reservation.
   const bool is_reserved = std::ranges::any_of(reserved_, [&](const auto& range) {
     return address >= range.first && address - range.first <= range.second &&
            bytes <= range.second - (address - range.first);
   });
   if (!is_reserved)
     return Breach("maps-are-in-one-reservation", CUDA_ERROR_INVALID_VALUE, "cuMemMap at " + Range(address, bytes));
-  // "can only create mappings on VA range reservations that are not currently mapped".
+  // Nothing is mapped there yet.
   if (std::ranges::any_of(mappings_, [&](const auto& m) { return Overlaps(address, bytes, m.first, m.second.bytes); }))
     return Breach("maps-are-where-nothing-is", CUDA_ERROR_INVALID_VALUE, "cuMemMap at " + Range(address, bytes));
   const CUresult mapped = True().cuMemMap(address, bytes, 0, handle, 0);
@@ -205,7 +201,7 @@ int AddressRules::Unmap(CUdeviceptr address, size_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto first = mappings_.find(address);
   const auto end = EndOfWhole(first, address, bytes);
-  // "cuMemUnmap cannot unmap a sub-range of an address range mapped by cuMemCreate / cuMemMap".
+  // Mappings are unmapped as a whole.
   if (first == end)
     return Breach("unmaps-are-of-whole-maps", CUDA_ERROR_INVALID_VALUE, "cuMemUnmap of " + Range(address, bytes));
   const CUresult unmapped = True().cuMemUnmap(address, bytes);
@@ -217,7 +213,7 @@ int AddressRules::SetAccess(CUdeviceptr address, size_t bytes, const CUmemAccess
   const std::lock_guard lock(mutex_);
   const auto first = mappings_.find(address);
   const auto end = EndOfWhole(first, address, bytes);
-  // "The range must be a fully mapped address range containing all allocations created by cuMemMap / cuMemCreate."
+  // Whole mappings, without a hole between them.
   if (first == end)
     return Breach("access-is-set-of-whole-maps", CUDA_ERROR_INVALID_VALUE,
                   "cuMemSetAccess of " + Range(address, bytes));

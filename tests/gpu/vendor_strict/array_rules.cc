@@ -92,7 +92,7 @@ int ArrayRules::CheckSide(const Side& side, const CUDA_MEMCPY3D& copy, bool writ
     const auto found = arrays_.find(side.array);
     if (const int gone = CheckAlive(call, found != arrays_.end())) return gone;
     const Array& array = found->second;
-    // "For CUDA arrays, srcXInBytes must be evenly divisible by the array element size."
+    // A place in an array is that of an element.
     if (side.x % array.element_bytes != 0 || copy.WidthInBytes % array.element_bytes != 0)
       return Breach("boxes-are-of-whole-elements", CUDA_ERROR_INVALID_VALUE, call);
     const bool is_inside = side.x + copy.WidthInBytes <= array.row_bytes && side.y + copy.Height <= array.rows &&
@@ -100,8 +100,7 @@ int ArrayRules::CheckSide(const Side& side, const CUDA_MEMCPY3D& copy, bool writ
     return is_inside ? static_cast<int>(CUDA_SUCCESS)
                      : Breach("boxes-lie-in-their-arrays", CUDA_ERROR_INVALID_VALUE, call);
   }
-  // "srcPitch must be greater than or equal to WidthInBytes + srcXInBytes, and srcHeight must be greater than or equal
-  // to Height + srcY".
+  // The box lies within the pitch and the height that are given.
   if (side.type != CU_MEMORYTYPE_UNIFIED || side.pitch < copy.WidthInBytes + side.x ||
       side.height < copy.Height + side.y || side.pitch > DeviceAttribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH))
     return Breach("boxes-of-memory-have-a-pitch-and-a-height", CUDA_ERROR_INVALID_VALUE, call);
@@ -133,8 +132,7 @@ int ArrayRules::CreateTexture(CUtexObject* out, const CUDA_RESOURCE_DESC* resour
   } else if (resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) {
     if (const int gone = CheckAlive(call, mipmapped_.contains(of.mipmap.hMipmappedArray))) return gone;
   } else {
-    // "linear::devPtr specifies the device address, that must be aligned to CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT";
-    // "pitch2D::pitchInBytes [...] has to be aligned to CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT".
+    // Addresses and pitches are aligned (CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT and _TEXTURE_PITCH_ALIGNMENT).
     const bool is_linear = resource->resType == CU_RESOURCE_TYPE_LINEAR;
     const uint64_t address = is_linear ? of.linear.devPtr : of.pitch2D.devPtr;
     const uint64_t pitch = is_linear ? 0 : of.pitch2D.pitchInBytes;
@@ -153,8 +151,7 @@ int ArrayRules::DestroyTexture(CUtexObject texture) {
   return True().cuTexObjectDestroy(texture);
 }
 
-// CUDA_ARRAY3D_SURFACE_LDST: "If this flag is not set, cuSurfRefSetArray will fail when attempting to bind the CUDA
-// array to a surface reference"; the same holds for objects.
+// Without CUDA_ARRAY3D_SURFACE_LDST an array is no surface.
 int ArrayRules::CreateSurface(CUsurfObject* out, const CUDA_RESOURCE_DESC* resource) {
   const std::lock_guard lock(mutex_);
   const auto found =

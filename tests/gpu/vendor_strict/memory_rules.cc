@@ -1,7 +1,6 @@
-// Rules: cuda.h of CUDA 13.0, at the functions that are named, and the note of all copies: "Memory regions requested
-// must be either entirely registered with CUDA, or in the case of host pageable transfers, not registered at all.
-// Memory regions spanning over allocations that are both registered and not registered with CUDA are not supported and
-// will return CUDA_ERROR_INVALID_VALUE" (https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html).
+// Rules: cuda.h of CUDA 13.0, at the functions that are named, and the note of all copies
+// (https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html): each side is registered as a whole, or not at
+// all; a range that is so in part is refused with INVALID_VALUE.
 #include "vendor_strict/memory_rules.h"
 
 #include <sys/stat.h>
@@ -73,7 +72,7 @@ const std::pair<const uint64_t, MemoryRules::Range>* MemoryRules::Overlapping(ui
 }
 
 int MemoryRules::Allocate(CUdeviceptr* out, size_t bytes) {
-  // "If bytesize is 0, cuMemAlloc() returns CUDA_ERROR_INVALID_VALUE."
+  // Nothing cannot be allocated.
   if (out == nullptr || bytes == 0) return Breach("memory-is-not-empty", CUDA_ERROR_INVALID_VALUE, "cuMemAlloc");
   const CUresult made = True().cuMemAlloc_v2(out, bytes);
   const std::lock_guard lock(mutex_);
@@ -84,7 +83,7 @@ int MemoryRules::Allocate(CUdeviceptr* out, size_t bytes) {
 int MemoryRules::Free(CUdeviceptr address) {
   {
     const std::lock_guard lock(mutex_);
-    // "which must have been returned by a previous call to" one that allocates.
+    // An address that was allocated.
     const auto found = ranges_.find(address);
     if (found == ranges_.end() || found->second.kind != Kind::kDevice)
       return Breach("memory-is-freed-as-it-was-taken", CUDA_ERROR_INVALID_VALUE, "cuMemFree of " + Hex(address));
@@ -106,7 +105,7 @@ int MemoryRules::AllocateHost(void** out, size_t bytes, unsigned flags) {
 int MemoryRules::FreeHost(void* pointer) {
   {
     const std::lock_guard lock(mutex_);
-    // "which must have been returned by a previous call to cuMemAllocHost()".
+    // An address that was allocated on the host.
     const auto found = ranges_.find(reinterpret_cast<uint64_t>(pointer));
     if (found == ranges_.end() || found->second.kind != Kind::kHost)
       return Breach("host-memory-is-freed-as-it-was-taken", CUDA_ERROR_INVALID_VALUE, "cuMemFreeHost");
@@ -156,8 +155,7 @@ int MemoryRules::Register(void* pointer, size_t bytes, unsigned flags) {
   if (address == 0 || bytes == 0 || (flags & ~kKnown) != 0)
     return Breach("registered-memory-has-known-flags", CUDA_ERROR_INVALID_VALUE, "cuMemHostRegister");
   const std::lock_guard lock(mutex_);
-  // CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED: "the memory range passed to cuMemHostRegister() has already been
-  // registered".
+  // What is registered is not registered again.
   if (Overlapping(address, bytes) != nullptr)
     return Breach("memory-is-registered-once", CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
                   "cuMemHostRegister of " + Hex(address));
@@ -172,12 +170,12 @@ int MemoryRules::Register(void* pointer, size_t bytes, unsigned flags) {
 int MemoryRules::Unregister(void* pointer) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   const std::lock_guard lock(mutex_);
-  // "The base address must be the same one specified to cuMemHostRegister()."
+  // By the address that it was registered with.
   const auto found = ranges_.find(address);
   if (found == ranges_.end() || found->second.kind != Kind::kRegistered)
     return Breach("memory-is-unregistered-by-its-base", CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
                   "cuMemHostUnregister of " + Hex(address));
-  // "Unmaps the memory range": it must still be there.
+  // It must still be there.
   if (MappingOf(address, found->second.bytes).begin == 0)
     return Breach("memory-is-unregistered-before-it-goes", CUDA_ERROR_INVALID_VALUE,
                   "cuMemHostUnregister of " + Hex(address));
@@ -191,7 +189,7 @@ int MemoryRules::DevicePointer(CUdeviceptr* out, void* pointer, unsigned flags) 
   {
     const std::lock_guard lock(mutex_);
     const auto* const range = Overlapping(address, 1);
-    // "Flags provides for future releases. For now, it must be set to 0."
+    // There are no flags.
     if (out == nullptr || flags != 0 || range == nullptr || range->second.kind == Kind::kDevice)
       return Breach("host-memory-has-a-device-pointer", CUDA_ERROR_INVALID_VALUE, "cuMemHostGetDevicePointer");
     if (range->second.kind == Kind::kRegistered) {
@@ -219,15 +217,14 @@ int MemoryRules::CheckCopy(const char* call, uint64_t address, uint64_t bytes, b
     return Breach("copies-are-in-one-allocation", CUDA_ERROR_INVALID_VALUE,
                   std::string(call) + " of " + Hex(bytes) + " bytes at " + Hex(address));
   }
-  // Addresses of the device where nothing is: CUDA_ERROR_ILLEGAL_ADDRESS, "This leaves the process in an inconsistent
-  // state".
+  // Addresses of the device where nothing is: CUDA_ERROR_ILLEGAL_ADDRESS, behind which the process is to end.
   if (AddressRules::Get().Reaches(address, bytes, writes).value_or(true)) return CUDA_SUCCESS;
   return Breach("copies-reach-mapped-memory", CUDA_ERROR_ILLEGAL_ADDRESS,
                 std::string(call) + " of " + Hex(bytes) + " bytes at " + Hex(address));
 }
 
 int MemoryRules::CheckFill(const char* call, uint64_t address, uint64_t bytes, uint64_t element) {
-  // "The dstDevice pointer and dstPitch offset must be four byte aligned." (two for 16 bits)
+  // Address and pitch are multiples of the element.
   if (address % element != 0)
     return Breach("fills-are-aligned", CUDA_ERROR_INVALID_VALUE, std::string(call) + " at " + Hex(address));
   return CheckCopy(call, address, bytes, true);

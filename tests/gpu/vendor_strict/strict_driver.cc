@@ -4,8 +4,7 @@
 // vendor's.
 //
 // Calls that a rule is of have a Do of their own below; the others are passed on. All are under two rules: a context is
-// current in the thread where the call needs one, and after an error of a kernel every call that may say so does
-// ("this function may also return error codes from previous, asynchronous launches").
+// current in the thread where the call needs one, and after an error of a kernel every call that may say so does.
 #include <atomic>
 #include <memory>
 #include <tuple>
@@ -39,7 +38,7 @@ std::atomic<int> sticky{0};
 thread_local CUcontext current = nullptr;
 thread_local bool in_host_function = false;
 
-// CUresult: those of which it says "the process must be terminated and relaunched".
+// CUresult: those behind which a process is to end.
 bool IsSticky(int status) {
   return status == CUDA_ERROR_ILLEGAL_ADDRESS || status == CUDA_ERROR_LAUNCH_TIMEOUT || status == CUDA_ERROR_ASSERT ||
          status == CUDA_ERROR_ECC_UNCORRECTABLE || status == CUDA_ERROR_CONTAINED ||
@@ -167,7 +166,7 @@ int Do(Of<Symbol::cuLaunchHostFunc>, CUstream stream, CUhostFn function, void* u
   return launched;
 }
 
-// "Parameters flags: CU_STREAM_DEFAULT, CU_STREAM_NON_BLOCKING".
+// There are no flags beyond these two.
 int Do(Of<Symbol::cuStreamCreateWithPriority>, CUstream* stream, unsigned flags, int priority) {
   if (flags > CU_STREAM_NON_BLOCKING)
     return Breach("streams-have-known-flags", CUDA_ERROR_INVALID_VALUE, "cuStreamCreateWithPriority");
@@ -190,11 +189,11 @@ int Do(Of<Symbol::cuStreamSynchronize>, CUstream stream) {
 int Do(Of<Symbol::cuStreamWaitEvent>, CUstream stream, CUevent event, unsigned flags) {
   TRY_RULE(work().CheckHandle("cuStreamWaitEvent", stream));
   TRY_RULE(work().CheckHandle("cuStreamWaitEvent", event));
-  // "This flag is invalid outside of stream capture."
+  // Those that there are belong to captures.
   if (flags != 0) return Breach("waits-have-no-flags", CUDA_ERROR_INVALID_VALUE, "cuStreamWaitEvent");
   return True().cuStreamWaitEvent(stream, event, flags);
 }
-// "CU_EVENT_INTERPROCESS must be specified along with CU_EVENT_DISABLE_TIMING."
+// Events that processes share have no times.
 int Do(Of<Symbol::cuEventCreate>, CUevent* event, unsigned flags) {
   if (flags > 7 || (flags & (CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING)) == CU_EVENT_INTERPROCESS)
     return Breach("events-have-known-flags", CUDA_ERROR_INVALID_VALUE, "cuEventCreate");
@@ -260,12 +259,11 @@ int Do(Of<Symbol::cuMemcpy2DAsync_v2>, const CUDA_MEMCPY2D* copy, CUstream strea
   int most = 0;
   True().cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_PITCH, 0);
   const auto most_pitch = static_cast<size_t>(most);
-  // "cuMemcpy2DAsync() returns an error if any pitch is greater than the maximum allowed"; "srcPitch must be greater
-  // than or equal to WidthInBytes + srcXInBytes".
+  // A pitch is at least the row, and no larger than a device's largest.
   if (copy->srcPitch > most_pitch || copy->dstPitch > most_pitch || copy->srcPitch < copy->WidthInBytes ||
       copy->dstPitch < copy->WidthInBytes)
     return Breach("pitches-are-what-a-device-may-have", CUDA_ERROR_INVALID_VALUE, "cuMemcpy2DAsync");
-  // "On intra-device memory copies [...] cuMemcpy2DAsync() may fail for pitches not computed by cuMemAllocPitch()."
+  // Within the device a driver may refuse pitches that are not cuMemAllocPitch's.
   constexpr size_t kPitch = 512;
   if (Has("no_odd_pitches") && (copy->srcPitch % kPitch != 0 || copy->dstPitch % kPitch != 0))
     return CUDA_ERROR_INVALID_VALUE;
@@ -276,7 +274,7 @@ int Do(Of<Symbol::cuMemcpy2DAsync_v2>, const CUDA_MEMCPY2D* copy, CUstream strea
   TRY_RULE(memory().CheckCopy("cuMemcpy2DAsync", copy->srcDevice, reach(copy->srcPitch), false));
   return AwaitHostCopy(True().cuMemcpy2DAsync_v2(copy, stream), copy->dstDevice, copy->srcDevice, stream);
 }
-// "dstPitch - Pitch of destination device pointer(Unused if Height is 1)".
+// One row has no pitch.
 int CheckFill2D(const char* call, CUdeviceptr to, size_t pitch, size_t element, size_t width, size_t height) {
   if (height > 1 && pitch % element != 0) return Breach("fills-are-aligned", CUDA_ERROR_INVALID_VALUE, call);
   const uint64_t bytes = width == 0 || height == 0 ? 0 : (height - 1) * pitch + width * element;

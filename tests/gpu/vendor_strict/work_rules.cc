@@ -93,7 +93,7 @@ int WorkRules::CheckJitOptions(const char* call, unsigned count, const CUjit_opt
   return CUDA_SUCCESS;
 }
 
-// cuLinkAddData, "data - The input data. PTX must be NULL-terminated."
+// cuLinkAddData: PTX ends with a 0 byte.
 int WorkRules::CheckLinkInput(const void* data, size_t bytes, int type) {
   if (data != nullptr && bytes != 0 && (type != CU_JIT_INPUT_PTX || static_cast<const char*>(data)[bytes - 1] == '\0'))
     return CUDA_SUCCESS;
@@ -131,8 +131,8 @@ int WorkRules::CheckFunctionAttribute(CUfunction function, CUfunction_attribute 
   const std::lock_guard lock(mutex_);
   Function& known = Of(function);
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
-    // "The sum of this value and the function attribute CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES cannot exceed the device
-    // attribute CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN."
+    // Static and dynamic memory together are at most what a block may opt into
+    // (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN).
     if (value < 0 ||
         value + known.static_shared > DeviceAttribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))
       return Breach("shared-memory-is-what-a-block-may-have", CUDA_ERROR_INVALID_VALUE, "cuFuncSetAttribute");
@@ -154,12 +154,10 @@ int WorkRules::CheckLaunch(const CUlaunchConfig* config, CUfunction function, vo
   const uint64_t blocks = uint64_t{config->gridDimX} * config->gridDimY * config->gridDimZ;
   if (threads == 0 || blocks == 0) return refuse("grids-are-not-empty");
   if (threads > static_cast<uint64_t>(known.most_threads)) return refuse("blocks-are-what-a-kernel-may-have");
-  // Above it cudaFuncSetAttribute is needed: "kernels relying on shared memory allocations over 48 KB per block"
-  // (programming guide, Shared Memory).
+  // Above it cudaFuncSetAttribute is needed (programming guide, Shared Memory).
   if (config->sharedMemBytes > static_cast<unsigned>(known.most_dynamic_shared))
     return refuse("dynamic-shared-memory-is-allowed-first");
-  // "the extra parameter": names of CU_LAUNCH_PARAM_, to CU_LAUNCH_PARAM_END; "CUDA_ERROR_INVALID_VALUE if kernel
-  // parameters are specified with both kernelParams and extra".
+  // `extra`: names of CU_LAUNCH_PARAM_, to CU_LAUNCH_PARAM_END. Parameters come one way or the other, not both.
   if (parameters != nullptr) return refuse("parameters-come-one-way");
   size_t bytes = 0;
   for (void** word = extra; word != nullptr && *word != nullptr; word += 2) {
@@ -169,7 +167,7 @@ int WorkRules::CheckLaunch(const CUlaunchConfig* config, CUfunction function, vo
   for (const CUlaunchAttribute& attribute : std::span(config->attrs, config->numAttrs)) {
     if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
     constexpr unsigned kPortable = 8;
-    // "CUDA_ERROR_INVALID_CLUSTER_SIZE: a kernel launch error due to cluster misconfiguration".
+    // A cluster that cannot be is an error of its own.
     const auto& cluster = attribute.value.clusterDim;
     if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0 || config->gridDimX % cluster.x != 0 ||
         config->gridDimY % cluster.y != 0 || config->gridDimZ % cluster.z != 0 ||
@@ -195,8 +193,7 @@ void WorkRules::NoteModule(CUmodule module, const void* image) {
   may_print_ |= prints;
 }
 
-// "Setting CU_LIMIT_PRINTF_FIFO_SIZE must be performed before launching any kernel that uses the printf() device system
-// call, otherwise CUDA_ERROR_INVALID_VALUE will be returned."
+// The printf FIFO has its size before a kernel is launched that prints.
 int WorkRules::CheckLimit(CUlimit limit) {
   const std::lock_guard lock(mutex_);
   if (limit != CU_LIMIT_PRINTF_FIFO_SIZE || !launched_what_prints_) return CUDA_SUCCESS;
