@@ -87,14 +87,12 @@ TEST_F(GpuRecovery, ANeighbourGoesOnWhenAKernelFaults) {
 
 // Whatever a driver leaves unsaid of other calls.
 TEST_F(GpuRecovery, ANeighbourGoesOnWhereNoNewEventTellsOfAFault) {
-  setenv("TUTTI_STRICT_MODES", "quiet_events", 1);
-  Start({.isolation = Isolation::kShared});
+  Start({.isolation = Isolation::kShared, .modes = "quiet_events"});
   const auto one = Serve("a"), two = Serve("a");
   const Kept kept = Keep(*two);
   TouchNothing(*one);
   ASSERT_TRUE(one->sink().WaitFaults(1));
   ExpectKept(*two, kept);
-  unsetenv("TUTTI_STRICT_MODES");
 }
 
 TEST_F(GpuRecovery, WhatWasNotBegunRunsOnceAndInItsOrder) {

@@ -29,12 +29,14 @@ class GpuFixture : public testing::Test {
   ~GpuFixture() override {
     backend_ = nullptr;
     unsetenv("TUTTI_GPU_LIE");
+    unsetenv("TUTTI_STRICT_MODES");
   }
 
   struct Options {
     Isolation isolation = Isolation::kProcess;
     uint32_t most_shared = 8;
     const char* plan = nullptr;  // by which the driver fails (tests/gpu/vendor_fault/plan.h)
+    const char* modes = nullptr;  // what a strict driver does (tests/gpu/vendor_strict/breach.h)
     size_t most_programs = 60;
     bool fenced = false;
   };
@@ -43,6 +45,7 @@ class GpuFixture : public testing::Test {
     setenv("TUTTI_CPU_SMS", "2", 1);
     setenv("TUTTI_GPU_LIE_DRIVER", TUTTI_LIBCUDA, 1);
     if (options.plan != nullptr) setenv("TUTTI_GPU_LIE", options.plan, 1);
+    if (options.modes != nullptr) setenv("TUTTI_STRICT_MODES", options.modes, 1);
     const GpuSettings settings{.executor = TUTTI_EXECUTOR,
                                .vendor = options.plan != nullptr ? TUTTI_FAILING_LIBCUDA : TUTTI_LIBCUDA,
                                .isolation = options.isolation,
