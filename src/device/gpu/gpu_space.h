@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -221,6 +222,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   // To an executor of its own, and waits until it is there. Not on its own thread.
   Status MoveOut();
   void UnloadAside(const GpuModules::Unloaded& unloaded);
+  void UnloadNext();
   bool IsAlone();
   std::optional<std::string> WhyBound() const;
   void Replace();
@@ -243,6 +245,8 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   std::map<int32_t, uint64_t> counted_limits_;
   std::map<int32_t, uint64_t> set_limits_;  // that the executor has; in CurrentExecutor::WithOne
   GpuModules modules_;
+  std::mutex unloads_mutex_;
+  std::deque<GpuModules::Unloaded> unloads_;  // that the executor has still loaded; the first is being asked for
   GpuArrays arrays_;
   GpuConditions conditions_;
   const bool moves_out_;

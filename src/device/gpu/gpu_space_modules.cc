@@ -45,11 +45,30 @@ Status GpuSpace::UnloadModule(uint32_t module) {
 // It counts as the client's for as long as it is loaded: for as long as others' kernels run, perhaps. Nothing else of
 // the client waits for that.
 void GpuSpace::UnloadAside(const GpuModules::Unloaded& unloaded) {
+  {
+    std::lock_guard lock(unloads_mutex_);
+    unloads_.push_back(unloaded);
+    if (unloads_.size() > 1) return;
+  }
+  UnloadNext();
+}
+
+// One after the other: however many wait, one is asked for again.
+void GpuSpace::UnloadNext() {
   constexpr std::chrono::milliseconds kLook{20};
-  if (!modules_.UnloadFromExecutor(unloaded.module))
-    return aside_.PostIn(kLook, [this, unloaded] { UnloadAside(unloaded); });
-  memory_->ReleaseOfDriver(unloaded.bytes);
-  if (unloaded.managed != 0) memory_->Release(unloaded.managed);
+  for (bool is_last = false; !is_last;) {
+    GpuModules::Unloaded first;
+    {
+      std::lock_guard lock(unloads_mutex_);
+      first = unloads_.front();
+    }
+    if (!modules_.UnloadFromExecutor(first.module)) return aside_.PostIn(kLook, [this] { UnloadNext(); });
+    memory_->ReleaseOfDriver(first.bytes);
+    if (first.managed != 0) memory_->Release(first.managed);
+    std::lock_guard lock(unloads_mutex_);
+    unloads_.pop_front();
+    is_last = unloads_.empty();
+  }
 }
 
 bool GpuSpace::IsAlone() {
