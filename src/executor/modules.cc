@@ -25,27 +25,30 @@ constexpr uint32_t kMostParameters = 4096;  // of a kernel; its buffer has less 
 
 // What is fenced is for such a device already. Where the driver cannot compile what has been made of the text, it has
 // the image: then managed variables are the device's alone, and kernels that set conditions do not run.
-tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image, bool is_fenced, uint64_t most_bytes) {
+tutti::Result<Modules::Loaded> Modules::Load(uint32_t number, const Image& image, bool is_fenced,
+                                             const Bounds& bounds) {
   const auto text = is_fenced && fenced() ? std::nullopt : TextForDevice(image.text, capability_);
   if (text) {
     const std::span bytes(reinterpret_cast<const uint8_t*>(text->data()), text->size());
-    if (auto loaded = LoadNow(number, {.text = bytes, .code = bytes}, is_fenced, most_bytes)) return loaded;
+    if (auto loaded = LoadNow(number, {.text = bytes, .code = bytes}, is_fenced, bounds)) return loaded;
   }
-  return LoadNow(number, image, is_fenced, most_bytes);
+  return LoadNow(number, image, is_fenced, bounds);
 }
 
 tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& image, bool is_fenced,
-                                                uint64_t most_bytes) {
+                                                const Bounds& bounds) {
   {
     std::lock_guard lock(mutex_);
     if (modules_.contains(number)) return Fail(CUDA_ERROR_INVALID_HANDLE, "a module's number twice");
   }
   // Before the driver has taken the memory: others' kernels may keep it from giving that back.
   const ImageFacts facts = FactsOf(image.text, capability_);
-  if (facts.is_unread) return Fail(CUDA_ERROR_INVALID_IMAGE, "machine code for this device that cannot be read");
-  if (facts.variable_bytes > most_bytes)
-    return Fail(CUDA_ERROR_OUT_OF_MEMORY,
-                fmt::format("a module's variables take {} bytes, and {} are left", facts.variable_bytes, most_bytes));
+  if (facts.is_unread && bounds.is_limit)
+    return Fail(CUDA_ERROR_INVALID_IMAGE,
+                "machine code for this device that cannot be read, as it has to be for a program with a memory limit");
+  if (facts.variable_bytes > bounds.most_bytes)
+    return Fail(CUDA_ERROR_OUT_OF_MEMORY, fmt::format("a module's variables take {} bytes, and {} are left",
+                                                      facts.variable_bytes, bounds.most_bytes));
   // The driver reads text to its end.
   std::vector<uint8_t> ended(image.code.begin(), image.code.end());
   ended.push_back(0);

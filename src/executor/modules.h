@@ -42,8 +42,14 @@ class Modules {
     std::span<const uint8_t> text;  // of which facts are read
     std::span<const uint8_t> code;  // that the driver loads: the same, or what it has made of it
   };
-  // OUT_OF_MEMORY, and nothing is loaded, where its variables are known to take more than `most_bytes`.
-  Result<Loaded> Load(uint32_t number, const Image& image, bool is_fenced, uint64_t most_bytes = ~uint64_t{0});
+  struct Bounds {
+    uint64_t most_bytes = ~uint64_t{0};  // that its variables may take: else OUT_OF_MEMORY, before anything is loaded
+    bool is_limit = false;  // it is the client's: code of which nothing is known is not loaded
+  };
+  Result<Loaded> Load(uint32_t number, const Image& image, bool is_fenced, const Bounds& bounds);
+  Result<Loaded> Load(uint32_t number, const Image& image, bool is_fenced) {
+    return Load(number, image, is_fenced, Bounds{});
+  }
   // Its managed variables lie there from now on, with their initial values if they are `fresh`.
   Status PlaceManaged(uint32_t number, uint64_t address, bool fresh);
   // False: there is no room to leave it (executor/leftovers.h), and it is loaded. Waits for nothing that runs.
@@ -84,7 +90,7 @@ class Modules {
     uint64_t managed_bytes = 0;
     uint64_t driver_bytes = 0;  // that it takes of the device's memory, about
   };
-  Result<Loaded> LoadNow(uint32_t number, const Image& image, bool is_fenced, uint64_t most_bytes);
+  Result<Loaded> LoadNow(uint32_t number, const Image& image, bool is_fenced, const Bounds& bounds);
   uint64_t BytesOfVariables(cuda::CUmodule module, const ImageFacts& facts) const;
   Status UnloadNow(const Module& module) const;
   // Of one that is nobody's. Where it cannot be yet, and nobody waits any more, UnloadAll does it.

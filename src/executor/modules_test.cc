@@ -95,11 +95,11 @@ TEST_F(ModulesTest, OnesVariablesCountAsItWaitsToBeUnloaded) {
 TEST_F(ModulesTest, OneWithMoreVariablesThanThereIsMemoryForIsNotLoaded) {
   Modules modules(vendor_);
   const std::string text = WithTable(60ull << 30);
-  const auto refused = modules.Load(1, ImageOf(text), false, 1 << 30);
+  const auto refused = modules.Load(1, ImageOf(text), false, {.most_bytes = 1 << 30});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(driver_.last, 0u) << "the driver has made nothing";
-  EXPECT_TRUE(modules.Load(1, ImageOf(text), false, 60ull << 30));
+  EXPECT_TRUE(modules.Load(1, ImageOf(text), false, {.most_bytes = 60ull << 30}));
 }
 
 TEST_F(ModulesTest, WhatTheDriverFindsNoNamesForCountsByItsImage) {
@@ -110,8 +110,8 @@ TEST_F(ModulesTest, WhatTheDriverFindsNoNamesForCountsByItsImage) {
     section.sh_size = kMuch;
   });
   Modules modules(vendor_);
-  EXPECT_FALSE(modules.Load(1, {.text = cubin, .code = cubin}, false, kMuch - 1));
-  const auto loaded = modules.Load(1, {.text = cubin, .code = cubin}, false, kMuch);
+  EXPECT_FALSE(modules.Load(1, {.text = cubin, .code = cubin}, false, {.most_bytes = kMuch - 1}));
+  const auto loaded = modules.Load(1, {.text = cubin, .code = cubin}, false, {.most_bytes = kMuch});
   ASSERT_TRUE(loaded);
   EXPECT_EQ(loaded->other_bytes, kMuch);
   driver_.variables["table"] = 64;
@@ -120,12 +120,14 @@ TEST_F(ModulesTest, WhatTheDriverFindsNoNamesForCountsByItsImage) {
   EXPECT_EQ(named->other_bytes, 0u);
 }
 
-TEST_F(ModulesTest, MachineCodeForTheDeviceThatCannotBeReadIsNotLoaded) {
+TEST_F(ModulesTest, MachineCodeForTheDeviceThatCannotBeReadIsNotLoadedWhereThereIsALimit) {
   const auto image = image::FatbinBuilder().Add(image::EntryKind::kElf, 90, "no ELF file").Build();
   Modules modern(vendor_, nullptr, 90), old(vendor_, nullptr, 80);
-  EXPECT_FALSE(modern.Load(1, {.text = image, .code = image}, false));
+  const Modules::Bounds limit{.is_limit = true};
+  EXPECT_FALSE(modern.Load(1, {.text = image, .code = image}, false, limit));
   EXPECT_EQ(driver_.last, 0u);
-  EXPECT_TRUE(old.Load(1, {.text = image, .code = image}, false)) << "the driver says what it thinks of it";
+  EXPECT_TRUE(modern.Load(1, {.text = image, .code = image}, false)) << "the driver says what it thinks of it";
+  EXPECT_TRUE(old.Load(1, {.text = image, .code = image}, false, limit)) << "it is not for that device";
 }
 
 }  // namespace

@@ -173,7 +173,8 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
       TUTTI_ASSIGN(const os::Mapping image, os::Mapping::Constant(given.get(), kMostImageBytes));
       TUTTI_ASSIGN(Modules::Loaded loaded,
                    modules_.Load(request.module, PartsOf({image.data(), image.size()}, request.bytes),
-                                 (request.flags & kAsItIs) == 0, request.host_bytes));
+                                 (request.flags & kAsItIs) == 0,
+                                 {.most_bytes = request.host_bytes, .is_limit = (request.flags & kIsLimited) != 0}));
       answer->text = std::move(loaded.log);
       answer->value = loaded.state;
       answer->managed_bytes = loaded.managed_bytes;

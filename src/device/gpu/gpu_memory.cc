@@ -152,6 +152,12 @@ uint64_t GpuMemory::LeftForDriver() const {
   return left;
 }
 
+bool GpuMemory::is_limited() const {
+  std::lock_guard lock(mutex_);
+  return limit_ != kNoMemoryLimit ||
+         std::ranges::any_of(accounts_.groups, [](const auto& group) { return group->hard_bytes != kNoMemoryLimit; });
+}
+
 void GpuMemory::RetireOfDriver(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (bytes != 0) CountFreed(static_cast<int64_t>(bytes));

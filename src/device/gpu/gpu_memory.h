@@ -74,6 +74,8 @@ class GpuMemory {
   Status CountForDriver(uint64_t bytes);
   // Of which no more than so much can be counted now.
   uint64_t LeftForDriver() const;
+  // The client, or a group of it, may not have all of the device.
+  bool is_limited() const;
   void RetireOfDriver(uint64_t bytes);  // it is to be given back
   void ReleaseOfDriver(uint64_t bytes, bool retired = true);
 

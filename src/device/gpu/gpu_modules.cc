@@ -163,12 +163,13 @@ Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image
     number = ++last_module_;
   }
   TUTTI_ASSIGN(os::Fd file, os::CreateMemoryOf("tutti-image", image));
+  const uint32_t limited = memory.is_limited() ? uint32_t{executor::kIsLimited} : 0;
   std::unique_lock loading(loading_);
   TUTTI_ASSIGN(CurrentExecutor::Reply reply, executor_->Ask({.kind = RequestKind::kLoadModule,
                                                              .bytes = fenced.text_bytes,
                                                              .host_bytes = memory.LeftForDriver(),
                                                              .module = number,
-                                                             .flags = FlagsOf(fenced.as_it_is)},
+                                                             .flags = FlagsOf(fenced.as_it_is) | limited},
                                                             file.get()));
   HostHold held;
   bool has_room = true;
