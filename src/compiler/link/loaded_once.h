@@ -11,9 +11,10 @@
 //    ok = splat(ends[1]) - first < elements           vpbroadcastd 4(rows)    what is asked for
 //    do ...; while (++i != ends[1])                   mov 4(rows)             what is used: loaded a second time
 //
-// So loads of guest memory whose values come to an address, a mask, a branch or a call, by operations on integers, are
-// made volatile, after all passes that make good code of loads that are not. Data is not: what is computed in floating
-// point is computed once, and stored values are asked about nowhere.
+// So loads of guest memory whose values come to an address, a mask, a branch or a call are made volatile, after all
+// passes that make good code of loads that are not. A masked load cannot be: what it has loaded is used once, by an
+// empty piece of assembly, whose result is used instead. Data is not: what arithmetic in floating point computes it
+// computes once, and stored values are asked about nowhere.
 #pragma once
 
 namespace llvm {

@@ -23,6 +23,8 @@ std::vector<std::string> VolatileOf(const std::string& body, const std::string& 
   llvm::SMDiagnostic diagnostic;
   const auto module = llvm::parseAssemblyString(
       "declare void @call(i32)\n"
+      "declare i32 @sum(<4 x i32>) memory(none)\n"
+      "declare { float, float } @products(<4 x float>) memory(none)\n"
       "declare <4 x i32> @llvm.masked.gather.v4i32.v4p0(<4 x ptr>, i32, <4 x i1>, <4 x i32>)\n"
       "define void @" +
           signature + " {\n  %p = inttoptr i64 %a to ptr\n  %q = getelementptr i8, ptr %p, i64 64\n" + body +
@@ -81,6 +83,51 @@ next:
   br label %end
 )"),
               ElementsAre("few"));
+}
+
+TEST(LoadOnce, NumbersInFloatingPointThatAreComparedOrConvertedAre) {
+  EXPECT_THAT(VolatileOf(R"(
+  %compared = load float, ptr %p
+  %numbers = load <4 x float>, ptr %q
+  %is_less = fcmp olt float %compared, 1.0
+  %indices = call <4 x i32> @llvm.fptosi.sat.v4i32.v4f32(<4 x float> %numbers)
+  %elements = getelementptr i32, ptr %q, <4 x i32> %indices
+  %gathered = call <4 x i32> @llvm.masked.gather.v4i32.v4p0(<4 x ptr> %elements, i32 4, <4 x i1> splat (i1 true), <4 x i32> zeroinitializer)
+  br i1 %is_less, label %end, label %next
+next:
+  br label %end
+)"),
+              ElementsAre("compared", "numbers"));
+}
+
+TEST(LoadOnce, WhatFunctionsComputeInFloatingPointIsNotButIntegersAre) {
+  EXPECT_THAT(VolatileOf(R"(
+  %integers = load <4 x i32>, ptr %p
+  %numbers = load <4 x float>, ptr %q
+  %sum = call i32 @sum(<4 x i32> %integers)
+  %products = call { float, float } @products(<4 x float> %numbers)
+  %product = extractvalue { float, float } %products, 1
+  %is_less = fcmp olt float %product, 1.0
+  %place = inttoptr i32 %sum to ptr
+  store i32 1, ptr %place
+  br i1 %is_less, label %end, label %next
+next:
+  br label %end
+)"),
+              ElementsAre("integers"));
+}
+
+TEST(LoadOnce, WhatIsKeptInOneOfTheCompilersVariablesIs) {
+  EXPECT_THAT(VolatileOf(R"(
+  %room = alloca [2 x i32]
+  %other = getelementptr i8, ptr %room, i64 4
+  %kept = load i32, ptr %p
+  %where = icmp eq i64 %a, 0
+  %chosen = select i1 %where, ptr %room, ptr %other
+  store i32 %kept, ptr %chosen
+  br label %end
+)"),
+              ElementsAre("kept"));
 }
 
 TEST(LoadOnce, PatternsOfFloatsMayBeIndices) {
