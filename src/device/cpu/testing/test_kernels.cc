@@ -289,14 +289,14 @@ void ComputeBlock(WarpState* w) { Pointer(w, 0)[BlockIndex(w)] = Compute(BlockIn
 void Row(WarpState* warps, uint32_t) {
   guest::BlockState& block = *warps->block;
   uint32_t x = block.ctaid[0];
-  const uint64_t length = __atomic_load_n(&block.ctaid_end, __ATOMIC_RELAXED) - x;
-  if (Pointer(warps, 3)[0] < length) Pointer(warps, 3)[0] = length;
+  const uint32_t end = __atomic_load_n(&block.ctaid_end, __ATOMIC_RELAXED);
   do {
     AtomicAdd(Pointer(warps, 0) + x, 1);
     AtomicAdd(Pointer(warps, 1) + x, Compute(x, Arguments(warps)[2]));
     __atomic_store_n(block.ctaid, ++x, __ATOMIC_RELAXED);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   } while (x < __atomic_load_n(&block.ctaid_end, __ATOMIC_RELAXED));
+  if (x < end) AtomicAdd(Pointer(warps, 3), 1);
 }
 
 // Leaves text on its own stack and reports the address.
