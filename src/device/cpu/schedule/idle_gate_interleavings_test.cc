@@ -13,17 +13,20 @@ using namespace interleavings;
 
 struct Case {
   uint32_t workers = 2;  // a worker that has taken work never returns
+  uint32_t spare = 0;  // so many of them get no work
   bool restricted = false;  // each task is for one worker
   bool spins = false;  // each worker, before it sleeps
-  bool drowses = false;  // then
+  uint32_t drowsers = 0;  // so many of the workers drowse then
   bool ends = false;  // a sleep, by itself, once for each worker
   uint32_t cores = 8;  // of fewer than workers: nobody is woken while so many are awake and one of them will look
   bool leaves = false;  // the first worker steps away, for ever
+  bool quiet = false;  // work comes with the wake of a sleeper, if there is one, and the epoch does not move
   // What this variant leaves out, to show that it is needed.
   bool no_advance = false;  // of the epoch, after a submission
   bool no_wake = false;  // of a sleeper, by who submits
   bool no_chain = false;  // of another one, by who takes work and leaves some
-  bool late_epoch = false;  // a worker that has spun sleeps on the epoch of then
+  bool late_epoch = false;  // a worker that has spun or drowsed sleeps on the epoch of then
+  bool deaf = false;  // a worker that was woken while it drowsed goes to sleep
   bool early_count = false;  // of sleepers, before the epoch moves
   bool one_wake = false;  // where a task is for one worker, any sleeper is woken
   bool away_counts = false;  // one that is away, as one that will look
@@ -33,10 +36,17 @@ struct Case {
 class Device;
 Device& World();
 
+// Tells when a sleeper is claimed.
+template <typename T>
+struct WatchedWord : Word<T> {
+  using Word<T>::Word;
+  bool compare_exchange_weak(T& expected, T value, std::memory_order order = std::memory_order_seq_cst);
+};
+
 // eventfd and epoll: each edge goes to one waiter.
 struct MadeUpFiles {
   template <typename T>
-  using Atomic = Word<T>;
+  using Atomic = WatchedWord<T>;
   struct Edges {
     bool post = false;
     bool doorbell = false;
@@ -55,8 +65,15 @@ class Device final : public Threads {
   explicit Device(const Case& plan) : plan_(plan) {
     for (uint32_t i = 0; i < plan.workers; ++i) Start("worker", [this, i] { Work(1u << i); }, /*may_wait=*/true);
     Start("submitter", [this] {
-      for (uint32_t i = plan_.leaves ? 1 : 0; i < plan_.workers; ++i) Submit(1u << i);
+      for (uint32_t i = plan_.leaves ? 1 : 0; i < plan_.workers - plan_.spare; ++i)
+        plan_.quiet ? WakeWith(1u << i) : Submit(1u << i);
     });
+  }
+
+  // In the step in which some worker's token becomes a wake-up.
+  void SleeperClaimed() {
+    tasks_.Put(tasks_.peek() | comes_.peek());
+    comes_.Put(0);
   }
 
   Word<uint64_t> posts_{0};
@@ -72,6 +89,12 @@ class Device final : public Threads {
     const uint32_t sleepers = plan_.early_count ? gate_.sleepers() : 0;
     if (!plan_.no_advance) gate_.Advance();
     if (!plan_.no_wake && !OneWillLook(plan_.early_count ? sleepers : gate_.sleepers())) Wake();
+  }
+  // The wake-up is all that anybody hears of the task.
+  void WakeWith(uint32_t task) {
+    comes_.Put(task);
+    gate_.WakeOne();
+    comes_.Put(0);
   }
   bool OneWillLook(uint32_t sleepers) {
     if (plan_.workers <= plan_.cores || plan_.restricted) return false;
@@ -113,8 +136,11 @@ class Device final : public Threads {
         if (found) continue;
         if (plan_.late_epoch) seen = gate_.epoch();
       }
-      if (plan_.drowses && gate_.Drowse(seen, !plan_.restricted, [looks = 0]() mutable { return looks++ != 0; }))
-        continue;
+      if (self < 1u << plan_.drowsers) {
+        const bool woken = gate_.Drowse(seen, !plan_.restricted, [looks = 0]() mutable { return looks++ != 0; });
+        if (woken && !plan_.deaf) continue;
+        if (plan_.late_epoch) seen = gate_.epoch();
+      }
       gate_.Sleep(seen, ends ? 1 : kNever, !plan_.restricted);
       ends = false;
     }
@@ -122,6 +148,7 @@ class Device final : public Threads {
 
   const Case plan_;
   Word<uint32_t> tasks_{0};
+  Word<uint32_t> comes_{0};  // the task of a wake that is under way
   Word<uint32_t> busy_{0};
   Word<uint32_t> away_{0};
   Word<bool> locked_{false};
@@ -129,6 +156,13 @@ class Device final : public Threads {
 };
 
 Device& World() { return static_cast<Device&>(Threads::Current()); }
+
+template <typename T>
+bool WatchedWord<T>::compare_exchange_weak(T& expected, T value, std::memory_order order) {
+  const bool done = Word<T>::compare_exchange_weak(expected, value, order);
+  if (done && value > expected && value - expected > 1) World().SleeperClaimed();
+  return done;
+}
 
 void MadeUpFiles::Post(uint64_t count) {
   World().posts_.fetch_add(count);
@@ -158,8 +192,30 @@ TEST_F(IdleGateInterleavings, WorkForAnyIsTaken) {
 }
 
 TEST_F(IdleGateInterleavings, WorkIsTakenThoughWorkersDrowse) {
-  for (const bool ends : {false, true}) AllIsTaken({.drowses = true, .ends = ends});
-  AllIsTaken({.restricted = true, .drowses = true});
+  for (const bool ends : {false, true}) AllIsTaken({.drowsers = 2, .ends = ends});
+  AllIsTaken({.restricted = true, .drowsers = 2});
+  AllIsTaken({.spins = true, .drowsers = 2});
+  AllIsTaken({.drowsers = 2, .cores = 1});
+  AllIsTaken({.drowsers = 2, .leaves = true});
+  AllIsTaken({.workers = 3, .spare = 1, .drowsers = 2, .cores = 1, .leaves = true});
+}
+
+TEST_F(IdleGateInterleavings, WorkIsTakenThoughTwoDrowseAndAThirdSleeps) {
+  AllIsTaken({.workers = 3, .spare = 2, .drowsers = 2});
+}
+
+TEST_F(IdleGateInterleavings, AWakeOfAWorkerThatSleepsIsHeard) {
+  for (const uint32_t drowsers : {0, 1, 2}) {
+    for (const bool ends : {false, true}) AllIsTaken({.drowsers = drowsers, .ends = ends, .quiet = true});
+  }
+}
+
+TEST_F(IdleGateInterleavings, IfOneThatIsWokenWhileItDrowsesSleepsWorkIsLeftAndSeenToBe) {
+  SomethingWaits({.drowsers = 2, .quiet = true, .deaf = true});
+}
+
+TEST_F(IdleGateInterleavings, WithTheEpochReadAfterItHasDrowsedWorkIsLeftAndSeenToBe) {
+  SomethingWaits({.drowsers = 2, .late_epoch = true});
 }
 
 TEST_F(IdleGateInterleavings, WorkIsTakenWhereNobodyIsWokenWhileAnotherWillLook) {
