@@ -67,7 +67,7 @@ Error Context::failure() {
 }
 
 tutti::Result<uint64_t> Context::SetLimit(Exchange* place, CUlimit limit, uint64_t bytes) {
-  return limits_.Set(place, limit, bytes, !anything_runs() || IsAlone(place));
+  return limits_.Set(place, limit, bytes, !anything_runs());
 }
 
 void Context::LowerLimits() {

@@ -73,7 +73,10 @@ CubinSymbols ReadCubinSymbols(std::span<const uint8_t> bytes, uint64_t limit, ui
     return std::move(reader.found);
   }
   const auto fatbins = ReadFatbins(bytes);
-  if (!fatbins) return {};
+  if (!fatbins) {  // a driver may read more of it
+    reader.found.is_unread = KindOf(bytes) != ImageKind::kPtx;
+    return std::move(reader.found);
+  }
   // What may run comes first, whatever else there is to be unpacked.
   std::vector<const FatbinEntry*> entries;
   for (const FatbinEntry& entry : fatbins->entries)
@@ -88,7 +91,7 @@ CubinSymbols ReadCubinSymbols(std::span<const uint8_t> bytes, uint64_t limit, ui
       if (added) taken[entry->unit] = std::max(taken[entry->unit], *added);
       reader.found.is_unread |= !added;
     }
-    limit -= std::min<uint64_t>(limit, cubin ? cubin->size() : 0);
+    limit -= std::min<uint64_t>(limit, cubin ? cubin->size() : entry->uncompressed_bytes);  // it was unpacked, too
   }
   for (const uint64_t unit : taken)
     reader.found.variable_bytes = CheckedAdd(reader.found.variable_bytes, unit).value_or(~uint64_t{0});

@@ -50,6 +50,18 @@ bool HasNone(std::span<const uint8_t> image, uint64_t limit) {
 
 TEST(CubinSymbols, AreObjectsAndTheFunctionsThatAreMissing) { ExpectNamesOfCubin(Cubin()); }
 
+// A driver that is given no length may read what comes first all the same.
+TEST(CubinSymbols, WhatIsNoFatBinaryToUsIsUnreadButForText) {
+  const auto cubin = Cubin();
+  const std::string_view code(reinterpret_cast<const char*>(cubin.data()), cubin.size());
+  std::vector<uint8_t> image = FatbinBuilder().Add(EntryKind::kElf, 80, code).Build();
+  EXPECT_FALSE(ReadCubinSymbols(image, kUnpacked, 80).is_unread);
+  image.push_back(1);
+  EXPECT_TRUE(ReadCubinSymbols(image, kUnpacked, 80).is_unread);
+  const std::string_view text = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  EXPECT_FALSE(ReadCubinSymbols({reinterpret_cast<const uint8_t*>(text.data()), text.size()}, kUnpacked, 80).is_unread);
+}
+
 TEST(CubinSymbols, AreThoseOfAllMachineCodeInFatBinaries) {
   const auto cubin = Cubin();
   const std::string_view text(reinterpret_cast<const char*>(cubin.data()), cubin.size());

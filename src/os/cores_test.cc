@@ -37,6 +37,18 @@ TEST(Cores, AThreadMovesToACoreThatIsNotTakenAndMayUseAllAfterwards) {
   }).join();
 }
 
+TEST(Cores, AThreadThatIsRestrictedStaysSo) {
+  std::thread([] {
+    const int first = CoresOf(0).front();
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(static_cast<size_t>(first), &only);
+    ASSERT_EQ(sched_setaffinity(0, sizeof only, &only), 0);
+    EXPECT_TRUE(MoveThread(0, {}));
+    EXPECT_EQ(CoresOf(0), std::vector<int>{first});
+  }).join();
+}
+
 TEST(Cores, AThreadThatRunsIsMovedByAnother) {
   std::atomic<pid_t> thread{0};
   std::atomic<int> core{-1};

@@ -58,8 +58,9 @@ bool IsComputed(const Instruction& instruction) {
 // So what it has loaded comes by way of assembly that does nothing: each byte is used once, by that.
 void UseOnce(llvm::IntrinsicInst& load) {
   constexpr uint64_t kLeastBits = 128;  // of registers: every processor has such
-  auto* const type = llvm::cast<llvm::FixedVectorType>(load.getType());
-  const uint64_t bits = type->getPrimitiveSizeInBits().getFixedValue();
+  auto* const type = llvm::dyn_cast<llvm::FixedVectorType>(load.getType());
+  const uint64_t bits = type == nullptr ? 0 : type->getPrimitiveSizeInBits().getFixedValue();
+  if (bits == 0 || bits % 8 != 0) return;  // widening makes none
   const unsigned unit = bits % 32 == 0 ? 32 : 8;
   const auto count = static_cast<unsigned>(bits / unit);
   const uint64_t most_bits = load.getFunction()->getFnAttributeAsParsedInteger("prefer-vector-width", kLeastBits);

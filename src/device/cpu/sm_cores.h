@@ -113,9 +113,11 @@ class BasicSmCores {
   }
 
   // To a core that no SM has that is awake. One at a time: another move of that thread would take what this one leaves
-  // it for a moment for all the cores that it may use.
+  // it for a moment for all the cores that it may use. Nobody waits for another's, who may have got a core of which
+  // others make use.
   bool Move(pid_t thread) {
-    const std::lock_guard lock(moves_);
+    const std::unique_lock lock(moves_, std::try_to_lock);
+    if (!lock) return false;
     std::vector<int> taken;
     for (const Place& place : places_) taken.push_back(place.core.load(std::memory_order_relaxed));
     return System::Move(thread, taken);

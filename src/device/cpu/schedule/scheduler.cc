@@ -175,7 +175,8 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
 bool Scheduler::TellOthers(uint64_t now_ns) {
   if (offered_ <= coming_ || !IdleSmHasNext(now_ns)) return false;
   if (std::exchange(told_turn_, policy_->turn()) != policy_->turn()) gate_.Advance();
-  return !restricted() || std::exchange(told_epoch_, gate_.epoch()) != gate_.epoch();
+  if (peers_ != nullptr || !restricted()) return true;  // peers give groups room without a word to idle SMs
+  return std::exchange(told_epoch_, gate_.epoch()) != gate_.epoch();
 }
 
 // Gives the SM a chunk of the share's most urgent task. Returns what is to be done for the tasks that are left.
