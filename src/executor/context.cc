@@ -66,8 +66,8 @@ Error Context::failure() {
   return failure_;
 }
 
-tutti::Result<uint64_t> Context::SetLimit(Exchange* place, CUlimit limit, uint64_t bytes) {
-  return limits_.Set(place, limit, bytes, !anything_runs());
+tutti::Result<uint64_t> Context::SetLimit(Exchange* place, CUlimit limit, uint64_t bytes, bool may_wait) {
+  return limits_.Set(place, limit, bytes, !anything_runs() || (may_wait && IsAlone(place)));
 }
 
 void Context::LowerLimits() {

@@ -43,7 +43,8 @@ class Context {
 
   // What the place holds of it then (executor/context_limits.h). May wait for running kernels where a limit is raised;
   // nothing but others that raise one waits for it.
-  Result<uint64_t> SetLimit(Exchange* place, cuda::CUlimit limit, uint64_t bytes);
+  // One is lowered behind what the place itself runs, too, if it is alone and `may_wait`.
+  Result<uint64_t> SetLimit(Exchange* place, cuda::CUlimit limit, uint64_t bytes, bool may_wait = true);
   // Limits that are larger than anybody asks for are to be lowered when nothing runs (executor/leftovers.h).
   bool HasExcessLimits() const { return !lost() && limits_.HasExcess(); }
   // Does that, as far as nothing runs. May wait as the driver likes, if something begins meanwhile.

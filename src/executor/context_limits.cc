@@ -7,6 +7,16 @@ namespace tutti::executor {
 
 using namespace cuda;
 
+namespace {
+
+// Neighbours that have asked for nothing count on as much as a fresh context has. Of what is no memory, like how many
+// grids kernels may have launched, a client may want less, and see that it has less.
+bool IsOfMemory(CUlimit limit) {
+  return limit == CU_LIMIT_STACK_SIZE || limit == CU_LIMIT_PRINTF_FIFO_SIZE || limit == CU_LIMIT_MALLOC_HEAP_SIZE;
+}
+
+}  // namespace
+
 void ContextLimits::Open() {
   std::lock_guard lock(mutex_);
   for (int number = 0; number < CU_LIMIT_COUNT; ++number) {
@@ -18,11 +28,17 @@ void ContextLimits::Open() {
 
 uint64_t ContextLimits::Wanted(CUlimit limit) const {
   const auto known = limits_.find(limit);
-  uint64_t most = known == limits_.end() ? 0 : known->second.of_fresh;
+  const uint64_t of_fresh = known == limits_.end() ? 0 : known->second.of_fresh;
+  bool is_asked_for = false;
+  uint64_t most = 0;
   for (const auto& [place, wishes] : wishes_) {
-    if (const auto wish = wishes.find(limit); wish != wishes.end()) most = std::max(most, wish->second.bytes);
+    const auto wish = wishes.find(limit);
+    if (wish == wishes.end()) continue;
+    is_asked_for = true;
+    most = std::max(most, wish->second.bytes);
   }
-  return most;
+  if (!is_asked_for && of_fresh == 0) return known == limits_.end() ? 0 : known->second.set;  // nobody knows
+  return !is_asked_for || IsOfMemory(limit) ? std::max(most, of_fresh) : most;
 }
 
 // Where the limit is what somebody asks for, nobody holds more than that.
@@ -93,7 +109,7 @@ void ContextLimits::Forget(const void* place) {
 bool ContextLimits::HasExcess() const {
   std::lock_guard lock(mutex_);
   return std::ranges::any_of(limits_,
-                             [&](const auto& one) { return !one.second.stays && Wanted(one.first) < one.second.set; });
+                             [&](const auto& one) { return !one.second.stays && Wanted(one.first) != one.second.set; });
 }
 
 Status ContextLimits::Lower(const std::function<bool()>& nothing_runs) {
@@ -119,17 +135,15 @@ Status ContextLimits::LowerOne(CUlimit limit) {
     Limit& known = limits_[limit];
     before = known.set;
     wanted = Wanted(limit);
-    if (known.stays || wanted >= before) return {};
-    known.set = wanted;
+    if (known.stays || wanted == before) return {};
+    known.set = std::min(wanted, before);
     known.is_lowered = true;
   }
   const Status set = vendor_.Check(vendor_.cuCtxSetLimit(limit, wanted), "cuCtxSetLimit");
   std::lock_guard lock(mutex_);
   limits_[limit].is_lowered = false;
-  if (!set) {
-    limits_[limit].set = before;
-    limits_[limit].stays = true;
-  }
+  limits_[limit].set = set ? wanted : before;
+  limits_[limit].stays = !set;
   Settle(limit);
   return set;
 }

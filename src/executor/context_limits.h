@@ -1,6 +1,6 @@
 // The limits of the vendor's context (cuCtxSetLimit), which all places of an executor have in common: each is the
-// largest that a place has asked for, and never less than a fresh context has. What is too small for one ends the
-// context of all; what is larger than anybody needs takes memory.
+// largest that a place has asked for, and of memory never less than a fresh context has. What is too small for one ends
+// the context of all; what is larger than anybody needs takes memory.
 //
 // A driver may wait for running kernels before it changes a limit, for a neighbour's endless one as well. So it is
 // asked for nothing that is there already, and a limit that is too large is lowered when nothing runs. Until then those
@@ -32,9 +32,10 @@ class ContextLimits {
   // It asks for nothing any more. Does not wait.
   void Forget(const void* place);
 
-  // Whether some are larger than anybody asks for, and the driver has not refused to lower them. Does not wait.
+  // Whether some are larger than anybody asks for, or smaller than in a fresh context though nobody does any more, and
+  // the driver has not refused to change them. Does not wait.
   bool HasExcess() const;
-  // Lowers these, while `nothing_runs` (asked before each of them). Fails as the driver does.
+  // Changes these, while `nothing_runs` (asked before each of them). Fails as the driver does.
   Status Lower(const std::function<bool()>& nothing_runs);
 
  private:

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <string>
 #include <thread>
 
 #include "executor/testing/submitter_fixture.h"
@@ -53,6 +54,22 @@ TEST_F(ContextLimitsTest, AreNeverLessThanAFreshContextHas) {
   EXPECT_EQ(Set(one_, 100), 100u);
   EXPECT_EQ(Set(one_, kFreshLimit), kFreshLimit);
   EXPECT_THAT(driver_.calls, IsEmpty()) << "neighbours may need it, and it is there";
+}
+
+TEST_F(ContextLimitsTest, WhatIsNoMemoryMayBeLessAndIsAsInAFreshContextWhenThatIsOver) {
+  const auto set = [&](const int& place, uint64_t count) {
+    return limits_.Set(&place, CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, count, true).value_or(0);
+  };
+  EXPECT_EQ(set(one_, 100), 100u);
+  EXPECT_EQ(driver_.calls.back(), "limit 4 is 100");
+  EXPECT_EQ(set(two_, 200), 200u);
+  EXPECT_EQ(driver_.calls.back(), "limit 4 is 200");
+  limits_.Forget(&two_);
+  limits_.Forget(&one_);
+  EXPECT_TRUE(limits_.HasExcess());
+  LowerWhereNothingRuns();
+  EXPECT_EQ(driver_.calls.back(), "limit 4 is " + std::to_string(kFreshLimit));
+  EXPECT_FALSE(limits_.HasExcess());
 }
 
 TEST_F(ContextLimitsTest, AreAsInAFreshContextWhenTheLastHasGoneWhoAskedForMore) {

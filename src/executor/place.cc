@@ -164,8 +164,8 @@ Status Place::Do(const Request& request, os::Fd given, Answer* answer, os::Fd* f
       return {};
     }
     case RequestKind::kSetLimit: {
-      TUTTI_ASSIGN(answer->value,
-                   executor_.context->SetLimit(exchange_, static_cast<cuda::CUlimit>(request.limit), request.bytes));
+      TUTTI_ASSIGN(answer->value, executor_.context->SetLimit(exchange_, static_cast<cuda::CUlimit>(request.limit),
+                                                              request.bytes, (request.flags & kMayNotWait) == 0));
       executor_.leftovers->LookForLimits();
       return {};
     }

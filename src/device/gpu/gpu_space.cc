@@ -208,14 +208,17 @@ Result<uint32_t> GpuSpace::BlocksPerSm(uint32_t module, uint32_t kernel, uint32_
 
 // A driver has rules of its own for when a limit may change: one that it refuses stays as it was, and so does one for
 // which the client has not the memory. Where it cannot be lowered yet, what it takes still counts.
-Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t bytes) {
+Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t bytes) { return SetKernelLimitWith(0, limit, bytes); }
+
+Status GpuSpace::SetKernelLimitWith(uint32_t flags, int32_t limit, uint64_t bytes) {
   const auto counted = counted_limits_.find(limit);
   const uint64_t before = counted == counted_limits_.end() ? 0 : counted->second;
   const uint64_t after = TakenBy(limit, bytes);
   if (after > before && !memory_->CountForDriver(after - before)) return {};
   const auto held = current_.WithOne([&]() -> Result<uint64_t> {
-    TUTTI_ASSIGN(const CurrentExecutor::Reply reply,
-                 current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit}));
+    TUTTI_ASSIGN(
+        const CurrentExecutor::Reply reply,
+        current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit, .flags = flags}));
     set_limits_[limit] = bytes;
     return reply.answer.value;
   });
@@ -237,7 +240,7 @@ void GpuSpace::LowerLimits() {
       if (set != set_limits_.end() && taken > TakenBy(limit, set->second)) higher.emplace_back(limit, set->second);
     }
   }
-  for (const auto& [limit, bytes] : higher) (void)SetKernelLimit(0, limit, bytes);
+  for (const auto& [limit, bytes] : higher) (void)SetKernelLimitWith(executor::kMayNotWait, limit, bytes);
 }
 
 // Of the device's memory, more than by default.

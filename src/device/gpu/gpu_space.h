@@ -153,6 +153,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, Set set);
   uint64_t PiecesOf(int32_t limit) const;
   uint64_t TakenBy(int32_t limit, uint64_t bytes) const;
+  Status SetKernelLimitWith(uint32_t flags, int32_t limit, uint64_t bytes);
   void LowerLimits();
   bool Holds(uint64_t address, uint64_t bytes, bool writes);
   bool HoldsSide(const Extent& side, const wire::ArrayLayout::Rows& rows, bool writes);  // of a copy

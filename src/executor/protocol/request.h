@@ -69,6 +69,7 @@ enum RequestFlags : uint32_t {
   kAsItIs = 1u << 4,  // kLoadModule, in such a place: its code is not fenced. Nobody else has a place there.
   kWithContents = 1u << 7,  // kPlaceManaged: they are there already, and have not their initial values
   kSurface = 1u << 6,  // kDestroyTexture: it is a surface object
+  kMayNotWait = 1u << 9,  // kSetLimit: nor for what the place itself runs
   kIsLimited = 1u << 8,  // kLoadModule: of a client with a memory limit: what cannot be counted is not loaded
   kCompiles = 1u << 5,  // kEnter: the executor will be asked for nothing but kCompile
 };
