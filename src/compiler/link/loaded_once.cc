@@ -44,11 +44,13 @@ bool IsOfFloats(const llvm::Type& type) {
 }
 
 // Arithmetic in floating point, by functions too, has one result, which the code generator does not compute again for a
-// part. All else may only pass on what was loaded, or a part of it, be it as a number of another kind or compared.
+// part. With a constant it may be none: x * 1 is x, for the code generator if nobody has said so before. All else may
+// only pass on what was loaded, or a part of it, be it as a number of another kind or compared.
 bool IsComputed(const Instruction& instruction) {
   if (!IsOfFloats(*instruction.getType())) return false;
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  if (call == nullptr) return instruction.isBinaryOp();
+  const auto is_constant = [](const Value* operand) { return llvm::isa<llvm::Constant>(operand); };
+  if (call == nullptr) return instruction.isBinaryOp() && llvm::none_of(instruction.operands(), is_constant);
   const llvm::Intrinsic::ID intrinsic = call->getIntrinsicID();
   return intrinsic == llvm::Intrinsic::not_intrinsic || intrinsic == llvm::Intrinsic::fma ||
          intrinsic == llvm::Intrinsic::fmuladd;

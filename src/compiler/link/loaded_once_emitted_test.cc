@@ -83,6 +83,27 @@ TEST(LoadedOnce, WhatAMaskSelectsThatIsConstantInAPart) {
               ElementsAre(1, 2, 16));
 }
 
+// No arithmetic at all, for the code generator.
+TEST(LoadedOnce, NumbersTimesOneThatAreComparedAndOneOfThemUsed) {
+  EXPECT_THAT(LoadsOf(R"(
+  %numbers = load <16 x float>, ptr %p, align 1
+  %same = fmul <16 x float> %numbers, splat(float 1.0)
+  %limits = sitofp <16 x i32> %ends to <16 x float>
+  %are_less = fcmp olt <16 x float> %same, %limits
+  %all = call i1 @llvm.vector.reduce.and.v16i1(<16 x i1> %are_less)
+  %number = extractelement <16 x float> %same, i64 3
+  %index = fptosi float %number to i64
+  %element = getelementptr i32, ptr %table, i64 %index
+  br i1 %all, label %go, label %end
+go:
+  %data = load i32, ptr %element
+  ret i32 %data
+end:
+  ret i32 0
+)"),
+              ElementsAre(1, 2, 4));
+}
+
 TEST(LoadedOnce, NumbersInFloatingPointOfWhichOneIsCompared) {
   EXPECT_THAT(LoadsOf(R"(
   %numbers = load <8 x float>, ptr %p, align 1
