@@ -100,6 +100,7 @@ FrameCut::FrameCut(llvm::Function& function, llvm::ArrayRef<llvm::CallInst*> cal
     end = place.offset + bytes;
   }
   shared_bytes_ = llvm::alignTo(shared_bytes_, kFrameAlignment);
+  kept_bytes_ = frame_bytes_;
   for (llvm::Instruction& instruction : function.getEntryBlock()) {
     auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
     if (alloca == nullptr || !IsVolatile(*alloca)) continue;

@@ -34,6 +34,7 @@ class FrameCut {
   FrameCut(llvm::Function& function, llvm::ArrayRef<llvm::CallInst*> calls, IsShared is_shared);
 
   uint64_t frame_bytes() const { return frame_bytes_; }  // a multiple of 64, the alignment of a frame
+  uint64_t kept_bytes() const { return kept_bytes_; }  // of these, what values take that are not variables
   uint64_t shared_bytes() const { return shared_bytes_; }  // likewise; 0: nothing is shared
   // The values in a shared frame: their offsets and types.
   llvm::SmallVector<std::pair<uint64_t, llvm::Type*>, 8> shared_places() const;
@@ -68,7 +69,7 @@ class FrameCut {
   };
   llvm::MapVector<llvm::Instruction*, Place> slots_;  // of values live across some cut
   llvm::MapVector<llvm::AllocaInst*, uint64_t> variables_;  // offsets
-  uint64_t frame_bytes_ = 0, shared_bytes_ = 0;
+  uint64_t frame_bytes_ = 0, kept_bytes_ = 0, shared_bytes_ = 0;
 };
 
 }  // namespace tutti::compiler

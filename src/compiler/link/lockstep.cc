@@ -26,7 +26,8 @@ using guest::GuestServices;
 using guest::KernelDescriptor;
 using guest::WarpState;
 
-constexpr uint64_t kMaxFrameBytes = 16 << 10;  // of one warp: beyond that a stack per warp is no worse
+// Of one warp: beyond that a stack per warp is no worse. Values are copied at each cut, variables are where they are.
+constexpr uint64_t kMaxFrameBytes = 16 << 10, kMaxKeptBytes = 8 << 10;
 // Of one warp and of all, where warps take turns for the caches' sake: they stay there.
 constexpr uint64_t kMaxTurnBytes = 1 << 10, kMaxTurnsBytes = 16 << 10;
 
@@ -260,7 +261,9 @@ bool RunInLockstep(llvm::Module& module) {
     return IsMark(*call) || IsMode(*call, BarrierMode::kArriveAndWait);
   });
   const auto is_own = [](const llvm::Instruction&) { return false; };
-  if (FrameCut(*warp, *barriers, is_own).frame_bytes() > kMaxFrameBytes) return false;
+  if (const FrameCut planned(*warp, *barriers, is_own);
+      planned.frame_bytes() > kMaxFrameBytes || planned.kept_bytes() > kMaxKeptBytes)
+    return false;
 
   const auto turns = takes_turns ? llvm::ArrayRef<llvm::CallInst*>(*barriers) : llvm::ArrayRef<llvm::CallInst*>();
   BlockValues values(*warp, param_bytes, turns);

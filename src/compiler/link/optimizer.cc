@@ -26,6 +26,7 @@
 #include "compiler/link/rare_paths.h"
 #include "compiler/link/shared_conditions.h"
 #include "compiler/link/sink_rare.h"
+#include "compiler/link/sums_in_place.h"
 #include "compiler/link/wide_joins.h"
 #include "compiler/passes/pass_managers.h"
 
@@ -92,6 +93,7 @@ void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t o
   }
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
   all.run(module, managers.modules);
+  if (optimize > 1) KeepSumsInPlace(module);
   if (optimize > 0) Finish(module, machine);
 }
 

@@ -95,6 +95,8 @@ class Maker {
   Statement Loop(bool uniform, uint32_t depth);
   Statement Switch(uint32_t depth);
   std::string X() { return "%x" + std::to_string(random_.Below(8)); }
+  std::string Again(const std::string& form, uint32_t d_count, uint32_t a_count, uint32_t b_count,
+                    const std::string& type);
   std::string Label() { return "l" + std::to_string(labels_++); }
   // " [%out+N], " with a result of the type behind it.
   std::string Out(Statement& statement, tutti::ptx::Type type = tutti::ptx::Type::kB32);

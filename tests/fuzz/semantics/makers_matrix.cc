@@ -40,7 +40,46 @@ std::string List(const std::string& name, uint32_t count) {
   return text + "}";
 }
 
+// `to` becomes the product and what `from` was.
+std::string Product(const std::string& form, uint32_t d_count, uint32_t a_count, uint32_t b_count,
+                    const std::string& to, const std::string& from) {
+  return Fill("$0 $1, $2, $3, $4;\n",
+              {form, List(to, d_count), List("a", a_count), List("b", b_count), List(from, d_count)});
+}
+
 }  // namespace
+
+// A tile's sums, around a loop of two rounds: one chain or two, which may change places, or begin anew from a sum of
+// before; warps may wait for each other in the middle. Four products more: halves hold their sums exactly.
+std::string Maker::Again(const std::string& form, uint32_t d_count, uint32_t a_count, uint32_t b_count,
+                         const std::string& type) {
+  const auto product = [&](const char* to, const char* from) {
+    return Product(form, d_count, a_count, b_count, to, from);
+  };
+  const std::string again = Label();
+  std::string text = Fill(".reg .u32 turn; .reg .pred more; .reg .$0 e<$1>;\nmov.u32 turn, 0;\n$2:\n",
+                          {type, std::to_string(d_count), again});
+  const std::string wait = random_.OneIn(2) ? "bar.sync 0;\n" : "";
+  const auto move = [&](const char* to, const char* from) {
+    for (uint32_t i = 0; i < d_count; ++i) text += Fill("mov.$0 $1$3, $2$3;\n", {type, to, from, std::to_string(i)});
+  };
+  switch (random_.Below(4)) {
+    case 0: text += product("d", "d") + wait + product("d", "d"); break;
+    case 1:
+      text += product("e", "d") + wait;
+      move("d", "c");
+      text += product("c", "e");
+      break;
+    case 2:
+      text += product("d", "d") + wait;
+      move("e", "d");
+      move("d", "c");
+      move("c", "e");
+      break;
+    default: text += product("e", "d") + wait + product("d", "c"); move("c", "e");
+  }
+  return text + Fill("add.u32 turn, turn, 1;\nsetp.lt.u32 more, turn, 2;\n@more bra $0;\n", {again});
+}
 
 Statement Maker::MatrixMultiply() {
   struct Row {
@@ -78,8 +117,13 @@ Statement Maker::MatrixMultiply() {
                                               : d == "f32" ? "f32"
                                                            : "b32",
                                               std::to_string(row.d_count)}) +
-                   Fill("$0 $1, $2, $3, $4;\n", {statement.form, List("d", row.d_count), List("a", row.a_count),
-                                                 List("b", row.b_count), List("c", row.d_count)});
+                   Product(statement.form, row.d_count, row.a_count, row.b_count, "d", "c");
+  if (random_.OneIn(2)) {
+    statement.text += Again(statement.form, row.d_count, row.a_count, row.b_count,
+                            d == "f64"   ? "f64"
+                            : d == "f32" ? "f32"
+                                         : "b32");
+  }
   for (uint32_t i = 0; i < row.d_count; ++i) {
     const std::string at = Out(statement, d == "f64"   ? Type::kF64
                                           : d == "f32" ? Type::kF32
