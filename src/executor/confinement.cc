@@ -1,6 +1,7 @@
 #include "executor/confinement.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -9,7 +10,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <ranges>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -96,6 +99,17 @@ bool IsLeftOut(const std::string& what) { return (',' + os::Environment(kVariabl
 Status LeftOut(const std::string& what) { return Fail(std::string(kVariable) + " leaves out the " + what); }
 
 }  // namespace
+
+Status CheckWhatIsLeftOut() {
+  std::string unknown;
+  for (const auto part : std::views::split(os::Environment(kVariable), ',')) {
+    const std::string_view word(part);
+    if (!word.empty() && word != "memory" && word != "domain" && word != "filter")
+      unknown += fmt::format("{}\"{}\"", unknown.empty() ? "" : ", ", word);
+  }
+  if (unknown.empty()) return {};
+  return Fail(fmt::format("{} has {}, which is none of memory, domain and filter", kVariable, unknown));
+}
 
 Status HideMemory() {
   if (IsLeftOut("memory")) return LeftOut("memory");

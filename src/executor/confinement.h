@@ -13,6 +13,9 @@
 
 namespace tutti::executor {
 
+// An error that names the words of TUTTI_EXECUTORS_UNCONFINED that are none of these, and leave nothing out.
+Status CheckWhatIsLeftOut();
+
 // Nobody traces this process or reads its memory. First of all.
 Status HideMemory();
 

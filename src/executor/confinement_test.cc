@@ -91,6 +91,19 @@ TEST_F(ExecutorConfinement, LeavesOutWhatItIsToldTo) {
   if (HasLandlock()) EXPECT_TRUE(without("filter", [&](bool in_domain, bool) { return in_domain && !makes_a_file(); }));
 }
 
+TEST_F(ExecutorConfinement, NamesWordsThatLeaveNothingOut) {
+  const auto check = [](const char* words) {
+    setenv("TUTTI_EXECUTORS_UNCONFINED", words, 1);
+    const Status status = CheckWhatIsLeftOut();
+    unsetenv("TUTTI_EXECUTORS_UNCONFINED");
+    return status ? "" : status.error().text;
+  };
+  EXPECT_EQ(check(""), "");
+  EXPECT_EQ(check("domain,memory,"), "");
+  EXPECT_EQ(check("memory,domian, filter"),
+            "TUTTI_EXECUTORS_UNCONFINED has \"domian\", \" filter\", which is none of memory, domain and filter");
+}
+
 TEST_F(ExecutorConfinement, RefusesEveryCallThatReachesOut) {
   for (const int call : os::CallsThatReachOut()) {
     if (call < 0) continue;  // not on this machine

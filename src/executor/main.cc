@@ -67,10 +67,10 @@ Status Run(const std::string& vendor_path, const Status& hidden, TextCapture* te
     context.emplace(*vendor);
     if (const Status opened = context->Open(); !opened) device = std::unexpected(opened.error());
   }
-  const Status filtered = FilterSystemCalls();
+  const Status filtered = FilterSystemCalls(), left_out = CheckWhatIsLeftOut();
   if (device) {
     hello.device = device->info;
-    for (const Status* const confined : {&hidden, &entered, &filtered}) {
+    for (const Status* const confined : {&left_out, &hidden, &entered, &filtered}) {
       if (!*confined) hello.text += (hello.text.empty() ? "" : "; ") + confined->error().text;
     }
   } else {

@@ -37,11 +37,11 @@ class BlockOrder {
 // What happens to the place, in this order where several happen at one instruction.
 struct RoomEvent {
   enum Kind : uint8_t {
-    kMeet,   // a phi takes over what its predecessors have left there
-    kUse,    // an instruction uses `value`
-    kSet,    // a value from outside of the chain is written, for the call behind it
-    kTake,   // a call adds to `value`
-    kGive,   // and leaves `value`
+    kMeet,  // a phi takes over what its predecessors have left there
+    kUse,  // an instruction uses `value`
+    kSet,  // a value from outside of the chain is written, for the call behind it
+    kTake,  // a call adds to `value`
+    kGive,  // and leaves `value`
     kCarry,  // at a block's end: the phi of a successor takes `value`
     kBring,  // at a block's end: a value from outside is written for the phi of a successor
   };

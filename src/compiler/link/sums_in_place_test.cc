@@ -43,7 +43,8 @@ constexpr int kOutputs = 10;  // vectors
 
 // The body of f(out: vectors, a: two vectors, n: a number of rounds).
 std::string Function(const std::string& body) {
-  return std::string(kProduct) + "\ndefine void @f(ptr %out, ptr %in, i32 %n) {\nentry:\n"
+  return std::string(kProduct) +
+         "\ndefine void @f(ptr %out, ptr %in, i32 %n) {\nentry:\n"
          "  %a = load <4 x i32>, ptr %in\n  %p = getelementptr i8, ptr %in, i64 16\n  %b = load <4 x i32>, ptr %p\n" +
          body + "}\n";
 }
@@ -52,8 +53,7 @@ std::string Store(int output, const std::string& value) {
                      16 * output, value);
 }
 // %r<name> and %s<name>: the next sums of c and d.
-std::string Multiply(const std::string& name, const std::string& c, const std::string& d,
-                     const std::string& a = "%a") {
+std::string Multiply(const std::string& name, const std::string& c, const std::string& d, const std::string& a = "%a") {
   return fmt::format(
       "  %m{0} = call {{ <4 x i32>, <4 x i32> }} @tutti_mma_test(<4 x i32> {3}, <4 x i32> %b, <4 x i32> {1}, <4 x i32> "
       "{2})\n  %r{0} = extractvalue {{ <4 x i32>, <4 x i32> }} %m{0}, 0\n"
@@ -157,9 +157,9 @@ TEST(SumsInPlace, AChainAroundALoopHasOnePlaceForEachSum) {
 }
 
 TEST(SumsInPlace, WhatIsComputedInBetweenIsStoredForTheNextCall) {
-  const Compiled& compiled = InPlace(
-      Loop({{"%c", "%r0"}, {"%d", "%s0"}}, "  %scaled = mul <4 x i32> %c, %a\n" + Multiply("0", "%scaled", "%d"),
-           {{"%x", "%r0"}, {"%y", "%s0"}}, Store(0, "%x") + Store(1, "%y")));
+  const Compiled& compiled = InPlace(Loop({{"%c", "%r0"}, {"%d", "%s0"}},
+                                          "  %scaled = mul <4 x i32> %c, %a\n" + Multiply("0", "%scaled", "%d"),
+                                          {{"%x", "%r0"}, {"%y", "%s0"}}, Store(0, "%x") + Store(1, "%y")));
   EXPECT_EQ(compiled.Count("alloca"), 2U);
   EXPECT_EQ(compiled.Count("store <4 x i32> %scaled"), 1U);
 }
@@ -180,8 +180,8 @@ TEST(SumsInPlace, AnEarlierSumThatIsUsedLaterKeepsItsValue) {
 }
 
 TEST(SumsInPlace, ASumOfTwoChainsIsHandedOver) {
-  InPlace(Multiply("0", "%a", "%b") + Multiply("1", "%r0", "%r0") + Store(0, "%r1") + Store(1, "%s1") + Store(2, "%s0") +
-          "  ret void\n");
+  InPlace(Multiply("0", "%a", "%b") + Multiply("1", "%r0", "%r0") + Store(0, "%r1") + Store(1, "%s1") +
+          Store(2, "%s0") + "  ret void\n");
 }
 
 TEST(SumsInPlace, ASumMayBeAFactorToo) {
@@ -190,16 +190,15 @@ TEST(SumsInPlace, ASumMayBeAFactorToo) {
 }
 
 TEST(SumsInPlace, OfWhatNobodyWantsThereIsNoChain) {
-  const Compiled& compiled =
-      InPlace(Loop({{"%c", "%r0"}}, Multiply("0", "%c", "%b"), {{"%x", "%r0"}}, Store(0, "%x")));
+  const Compiled& compiled = InPlace(Loop({{"%c", "%r0"}}, Multiply("0", "%c", "%b"), {{"%x", "%r0"}}, Store(0, "%x")));
   EXPECT_EQ(compiled.Count("call void @tutti_mma_test.in_place("), 1U);
 }
 
 // Where others may run, a warp's sums are its own: such a place is in its frame (link/frame_cut.h).
 TEST(SumsInPlace, WhatIsThereWhileAServiceIsCalledIsVolatile) {
   const auto with_service = [](const std::string& round, const std::string& behind) {
-    return "  %service = load ptr, ptr %in\n" + Loop({{"%c", "%r0"}, {"%d", "%s0"}}, round,
-                                                     {{"%x", "%r0"}, {"%y", "%s0"}}, behind);
+    return "  %service = load ptr, ptr %in\n" +
+           Loop({{"%c", "%r0"}, {"%d", "%s0"}}, round, {{"%x", "%r0"}, {"%y", "%s0"}}, behind);
   };
   const std::string call = "  call void asm sideeffect \"\", \"\"(), !tutti.service !0\n";
   const std::string stores = Store(0, "%x") + Store(1, "%y"), product = Multiply("0", "%c", "%d");
@@ -213,9 +212,9 @@ TEST(SumsInPlace, WhatIsThereWhileAServiceIsCalledIsVolatile) {
 
 // At the end of a round the one is taken around, and the other way another value goes.
 TEST(SumsInPlace, WhatGoesOneWayIsNotOverwrittenForTheOther) {
-  const Compiled& compiled = InPlace(Multiply("9", "%a", "%b") + Store(3, "%s9") +
-                                     Loop({{"%c", "%r0", "%r9"}}, Multiply("0", "%c", "%b") + Store(1, "%s0"),
-                                          {{"%x", "%a", "%r9"}}, Store(0, "%x")));
+  const Compiled& compiled = InPlace(
+      Multiply("9", "%a", "%b") + Store(3, "%s9") +
+      Loop({{"%c", "%r0", "%r9"}}, Multiply("0", "%c", "%b") + Store(1, "%s0"), {{"%x", "%a", "%r9"}}, Store(0, "%x")));
   EXPECT_EQ(compiled.Count("store <4 x i32> %a"), 1U) << "handed over to the first product\n" << compiled.text();
   InPlace(Multiply("9", "%a", "%b") + Store(3, "%s9") +
           Loop({{"%c", "%b", "%r9"}}, Multiply("0", "%c", "%b") + Store(1, "%s0") + Store(2, "%r0"),
@@ -226,9 +225,8 @@ TEST(SumsInPlace, WhatGoesOneWayIsNotOverwrittenForTheOther) {
 TEST(SumsInPlace, AWayAroundAProductKeepsWhatWasThere) {
   for (const char* way : {"label %product, label %latch", "label %latch, label %product"}) {
     InPlace(Loop({{"%c", "%r0"}},
-                 Multiply("0", "%c", "%b") + Store(1, "%s0") +
-                     "  %odd = trunc i32 %i to i1\n  br i1 %odd, " + way + "\nproduct:\n" + Multiply("1", "%r0", "%b") +
-                     Store(2, "%r1") + Store(3, "%s1"),
+                 Multiply("0", "%c", "%b") + Store(1, "%s0") + "  %odd = trunc i32 %i to i1\n  br i1 %odd, " + way +
+                     "\nproduct:\n" + Multiply("1", "%r0", "%b") + Store(2, "%r1") + Store(3, "%s1"),
                  {}, ""));
   }
 }
