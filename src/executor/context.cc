@@ -1,5 +1,9 @@
 #include "executor/context.h"
 
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
 #include "executor/own_stream.h"
 #include "os/futex.h"
 
@@ -8,6 +12,7 @@ namespace tutti::executor {
 using namespace cuda;
 
 void Context::Add(Exchange* place) {
+  limits_.Add(place);
   std::lock_guard lock(mutex_);
   places_.insert(place);
 }
@@ -67,7 +72,18 @@ Error Context::failure() {
 }
 
 tutti::Result<uint64_t> Context::SetLimit(Exchange* place, CUlimit limit, uint64_t bytes, bool may_wait) {
-  return limits_.Set(place, limit, bytes, !anything_runs() || (may_wait && IsAlone(place)));
+  return limits_.Set(place, limit, bytes, may_wait,
+                     [&] { return !anything_runs() || (may_wait && IsAlone(place) && RunsNothingSoon()); });
+}
+
+// What has been waited for may not be known here yet. The driver is not asked meanwhile: its call would wait for an
+// endless kernel, and whoever comes would wait for the call.
+bool Context::RunsNothingSoon() const {
+  constexpr uint64_t kPatienceNs = 100'000'000;
+  constexpr std::chrono::microseconds kLook{50};
+  for (const uint64_t since_ns = NowNs(); anything_runs() && !lost() && NowNs() - since_ns < kPatienceNs;)
+    std::this_thread::sleep_for(kLook);
+  return !anything_runs();
 }
 
 void Context::LowerLimits() {

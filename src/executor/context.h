@@ -22,7 +22,8 @@ class Context {
   // Makes what IsLost looks at, and reads the limits, before anything runs.
   Status Open();
 
-  // A place is known by its exchange.
+  // A place is known by its exchange. It waits for nothing: limits that are less than it counts on are there when
+  // nothing runs (LowerLimits).
   void Add(Exchange* place);
   void Remove(Exchange* place);  // waits for nothing
   // It is the only one.
@@ -41,17 +42,19 @@ class Context {
   // Once it is: with what.
   Error failure();
 
-  // What the place holds of it then (executor/context_limits.h). May wait for running kernels where a limit is raised;
-  // nothing but others that raise one waits for it.
-  // One is lowered behind what the place itself runs, too, if it is alone and `may_wait`.
+  // What the place holds of it then (executor/context_limits.h). May wait for running kernels where a limit is raised,
+  // if it `may_wait`; nothing but others that raise one waits for it. One is lowered if nothing runs; a place that is
+  // alone and `may_wait` waits a moment for its own work.
   Result<uint64_t> SetLimit(Exchange* place, cuda::CUlimit limit, uint64_t bytes, bool may_wait = true);
-  // Limits that are larger than anybody asks for are to be lowered when nothing runs (executor/leftovers.h).
+  // Limits that are larger than anybody asks for are to be lowered when nothing runs, and those raised that are less
+  // than somebody counts on (executor/leftovers.h).
   bool HasExcessLimits() const { return !lost() && limits_.HasExcess(); }
   // Does that, as far as nothing runs. May wait as the driver likes, if something begins meanwhile.
   void LowerLimits();
 
  private:
   bool IsLost() const;
+  bool RunsNothingSoon() const;
 
   const Vendor& vendor_;
   cuda::CUstream idle_ = nullptr;  // in which nothing is done; null: not opened

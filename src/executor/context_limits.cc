@@ -1,6 +1,7 @@
 #include "executor/context_limits.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace tutti::executor {
@@ -22,34 +23,50 @@ void ContextLimits::Open() {
   for (int number = 0; number < CU_LIMIT_COUNT; ++number) {
     size_t bytes = 0;
     const auto limit = static_cast<CUlimit>(number);
-    if (vendor_.cuCtxGetLimit(&bytes, limit) == CUDA_SUCCESS) limits_[limit] = {.of_fresh = bytes, .set = bytes};
+    if (vendor_.cuCtxGetLimit(&bytes, limit) == CUDA_SUCCESS)
+      limits_[limit] = {.is_known = true, .of_fresh = bytes, .set = bytes};
   }
 }
 
 uint64_t ContextLimits::Wanted(CUlimit limit) const {
   const auto known = limits_.find(limit);
-  const uint64_t of_fresh = known == limits_.end() ? 0 : known->second.of_fresh;
-  bool is_asked_for = false;
+  const Limit of = known == limits_.end() ? Limit{} : known->second;
+  bool is_asked_for = false, is_of_all = true;
   uint64_t most = 0;
   for (const auto& [place, wishes] : wishes_) {
     const auto wish = wishes.find(limit);
-    if (wish == wishes.end()) continue;
-    is_asked_for = true;
-    most = std::max(most, wish->second.bytes);
+    is_asked_for |= wish != wishes.end();
+    is_of_all &= wish != wishes.end();
+    if (wish != wishes.end()) most = std::max(most, wish->second.bytes);
   }
-  if (!is_asked_for && of_fresh == 0) return known == limits_.end() ? 0 : known->second.set;  // nobody knows
-  return !is_asked_for || IsOfMemory(limit) ? std::max(most, of_fresh) : most;
+  if (!is_asked_for) return of.is_known ? of.of_fresh : of.set;
+  return is_of_all && !IsOfMemory(limit) ? most : std::max(most, of.of_fresh);
 }
 
 // Where the limit is what somebody asks for, nobody holds more than that.
 void ContextLimits::Settle(CUlimit limit) {
-  if (limits_[limit].is_lowered || limits_[limit].set > Wanted(limit)) return;
+  if (limits_[limit].is_changing || limits_[limit].set > Wanted(limit)) return;
   for (auto& [place, wishes] : wishes_) {
     if (const auto wish = wishes.find(limit); wish != wishes.end()) wish->second.held = wish->second.bytes;
   }
 }
 
-tutti::Result<uint64_t> ContextLimits::Set(const void* place, CUlimit limit, uint64_t bytes, bool may_wait) {
+uint64_t ContextLimits::Held(const void* place, CUlimit limit) const {
+  const auto wishes = wishes_.find(place);
+  if (wishes == wishes_.end()) return 0;
+  const auto wish = wishes->second.find(limit);
+  return wish == wishes->second.end() ? 0 : wish->second.held;
+}
+
+void ContextLimits::Add(const void* place) {
+  std::lock_guard lock(mutex_);
+  wishes_.try_emplace(place);
+  for (auto& [limit, known] : limits_)
+    if (known.set < Wanted(limit)) known.stays = false;
+}
+
+tutti::Result<uint64_t> ContextLimits::Set(const void* place, CUlimit limit, uint64_t bytes, bool may_raise,
+                                           const std::function<bool()>& may_lower) {
   bool is_there = false, is_too_large = false;
   {
     std::lock_guard lock(mutex_);
@@ -63,39 +80,45 @@ tutti::Result<uint64_t> ContextLimits::Set(const void* place, CUlimit limit, uin
       is_too_large = Wanted(limit) < known.set;
     }
   }
-  if (!is_there) {
+  if (!is_there && may_raise) {
     TUTTI_TRY(Raise(place, limit, bytes));
-  } else if (is_too_large && may_wait) {
+  } else if (is_too_large && may_lower()) {
     const Status lowered = LowerOne(limit);  // what is refused stays, and is enough
     if (!lowered && vendor_.has_said_the_end()) return std::unexpected(lowered.error());
   }
   std::lock_guard lock(mutex_);
-  return wishes_[place][limit].held;
+  return Held(place, limit);
 }
 
-// A wish counts from when it is asked for on: those of others are not refused with it.
+// A wish counts from when it is asked for on: those of others are not refused with it. What others hold is there until
+// the driver has changed it.
 Status ContextLimits::Raise(const void* place, CUlimit limit, uint64_t bytes) {
   std::lock_guard calls(calls_mutex_);
-  Wish before;
+  std::optional<Wish> before;
   uint64_t wanted = 0;
   {
     std::lock_guard lock(mutex_);
-    Wish& wish = wishes_[place][limit];
-    before = wish;
-    wish = {.bytes = bytes, .held = std::max(wish.held, bytes)};
+    std::map<CUlimit, Wish>& wishes = wishes_[place];
+    if (const auto wish = wishes.find(limit); wish != wishes.end()) before = wish->second;
+    wishes[limit] = {.bytes = bytes, .held = std::max(Held(place, limit), bytes)};
     wanted = Wanted(limit);
-    Settle(limit);
-    if (wanted <= limits_[limit].set) return {};
+    if (wanted <= limits_[limit].set) {
+      Settle(limit);
+      return {};
+    }
+    limits_[limit].is_changing = true;
   }
   const Status set = vendor_.Check(vendor_.cuCtxSetLimit(limit, wanted), "cuCtxSetLimit");
   std::lock_guard lock(mutex_);
+  limits_[limit].is_changing = false;
   if (set) {
     limits_[limit].set = wanted;
     limits_[limit].stays = false;
-    Settle(limit);
-  } else {
-    wishes_[place][limit] = before;
+  } else if (const auto wishes = wishes_.find(place); wishes != wishes_.end()) {
+    wishes->second.erase(limit);
+    if (before) wishes->second.emplace(limit, *before);
   }
+  Settle(limit);
   return set;
 }
 
@@ -137,11 +160,11 @@ Status ContextLimits::LowerOne(CUlimit limit) {
     wanted = Wanted(limit);
     if (known.stays || wanted == before) return {};
     known.set = std::min(wanted, before);
-    known.is_lowered = true;
+    known.is_changing = true;
   }
   const Status set = vendor_.Check(vendor_.cuCtxSetLimit(limit, wanted), "cuCtxSetLimit");
   std::lock_guard lock(mutex_);
-  limits_[limit].is_lowered = false;
+  limits_[limit].is_changing = false;
   limits_[limit].set = set ? wanted : before;
   limits_[limit].stays = !set;
   Settle(limit);

@@ -26,12 +26,17 @@ class ContextLimitsTest : public testing::Test {
   ~ContextLimitsTest() override { driver = nullptr; }
 
   // 0: it is refused.
-  uint64_t Set(const int& place, uint64_t bytes, bool may_wait = true) {
-    return limits_.Set(&place, CU_LIMIT_STACK_SIZE, bytes, may_wait).value_or(0);
+  uint64_t Set(const int& place, uint64_t bytes, bool may_lower = true) {
+    return SetOf(CU_LIMIT_STACK_SIZE, place, bytes, may_lower);
+  }
+  uint64_t SetOf(CUlimit limit, const int& place, uint64_t value, bool may_lower = true) {
+    return limits_.Set(&place, limit, value, true, [&] { return may_lower; }).value_or(0);
   }
   void LowerWhereNothingRuns() {
     EXPECT_TRUE(limits_.Lower([] { return true; }));
   }
+
+  static constexpr CUlimit kPending = CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT;  // is no memory
 
   FakeDriver driver_;
   const Vendor vendor_ = MakeVendor();
@@ -57,12 +62,9 @@ TEST_F(ContextLimitsTest, AreNeverLessThanAFreshContextHas) {
 }
 
 TEST_F(ContextLimitsTest, WhatIsNoMemoryMayBeLessAndIsAsInAFreshContextWhenThatIsOver) {
-  const auto set = [&](const int& place, uint64_t count) {
-    return limits_.Set(&place, CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, count, true).value_or(0);
-  };
-  EXPECT_EQ(set(one_, 100), 100u);
+  EXPECT_EQ(SetOf(kPending, one_, 100), 100u);
   EXPECT_EQ(driver_.calls.back(), "limit 4 is 100");
-  EXPECT_EQ(set(two_, 200), 200u);
+  EXPECT_EQ(SetOf(kPending, two_, 200), 200u);
   EXPECT_EQ(driver_.calls.back(), "limit 4 is 200");
   limits_.Forget(&two_);
   limits_.Forget(&one_);
@@ -70,6 +72,70 @@ TEST_F(ContextLimitsTest, WhatIsNoMemoryMayBeLessAndIsAsInAFreshContextWhenThatI
   LowerWhereNothingRuns();
   EXPECT_EQ(driver_.calls.back(), "limit 4 is " + std::to_string(kFreshLimit));
   EXPECT_FALSE(limits_.HasExcess());
+}
+
+TEST_F(ContextLimitsTest, AreNotLessThanAFreshContextHasForWhoHasAskedForNothing) {
+  limits_.Add(&one_);
+  limits_.Add(&two_);
+  EXPECT_EQ(SetOf(kPending, one_, 1), 1u);
+  LowerWhereNothingRuns();
+  EXPECT_THAT(driver_.calls, IsEmpty());
+  EXPECT_EQ(SetOf(kPending, two_, 200), 200u);
+  EXPECT_EQ(driver_.calls.back(), "limit 4 is 200") << "nobody needs more";
+  limits_.Forget(&two_);
+  LowerWhereNothingRuns();
+  EXPECT_EQ(driver_.calls.back(), "limit 4 is 1");
+  driver_.limits = CUDA_ERROR_INVALID_VALUE;
+  limits_.Add(&three_);
+  LowerWhereNothingRuns();
+  EXPECT_FALSE(limits_.HasExcess()) << "the driver has refused it";
+  driver_.limits = CUDA_SUCCESS;
+  limits_.Add(&two_);
+  EXPECT_TRUE(limits_.HasExcess());
+  LowerWhereNothingRuns();
+  EXPECT_EQ(driver_.calls.back(), "limit 4 is " + std::to_string(kFreshLimit));
+}
+
+TEST_F(ContextLimitsTest, ThatADriverDoesNotRaiseAreAskedForByNobody) {
+  limits_.Add(&one_);
+  EXPECT_FALSE(limits_.Set(&one_, kPending, kMostOfLimit + 1, true, [] { return true; }));
+  EXPECT_FALSE(limits_.HasExcess());
+  LowerWhereNothingRuns();
+  EXPECT_THAT(driver_.calls, ElementsAre("limit 4 is 10001"));
+}
+
+TEST_F(ContextLimitsTest, OfWhichAFreshContextHasNoneAreNoneWhenTheLastHasGone) {
+  EXPECT_EQ(SetOf(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, one_, 4000), 4000u);
+  limits_.Forget(&one_);
+  EXPECT_TRUE(limits_.HasExcess());
+  LowerWhereNothingRuns();
+  EXPECT_EQ(driver_.calls.back(), "limit 6 is 0");
+  EXPECT_FALSE(limits_.HasExcess());
+}
+
+// Others' refused wishes change nothing in what the driver has.
+TEST_F(ContextLimitsTest, AreHeldWhereAnotherOnesWishIsRefused) {
+  Set(one_, 4000);
+  EXPECT_EQ(Set(one_, 1000, false), 4000u);
+  driver_.at_limit = [&] { EXPECT_EQ(Set(one_, 1000, false), 4000u) << "it may be refused"; };
+  EXPECT_EQ(Set(two_, kMostOfLimit + 1), 0u);
+  driver_.at_limit = [] {};
+  EXPECT_EQ(Set(one_, 1000, false), 4000u);
+  EXPECT_EQ(Set(two_, 5000), 5000u);
+  EXPECT_EQ(Set(one_, 1000, false), 1000u) << "it is the other one's";
+}
+
+TEST_F(ContextLimitsTest, ThatWouldHaveToBeRaisedStayWhereNobodyMayWait) {
+  const auto again = [&](uint64_t bytes) {
+    return limits_.Set(&one_, CU_LIMIT_STACK_SIZE, bytes, false, [] { return true; });
+  };
+  EXPECT_EQ(again(4000), 0u) << "it holds nothing";
+  EXPECT_THAT(driver_.calls, IsEmpty());
+  EXPECT_FALSE(limits_.HasExcess());
+  Set(one_, 2000);
+  EXPECT_EQ(again(4000), 2000u);
+  EXPECT_EQ(again(1000), 1000u);
+  EXPECT_THAT(driver_.calls, ElementsAre("limit 0 is 2000", "limit 0 is 1000"));
 }
 
 TEST_F(ContextLimitsTest, AreAsInAFreshContextWhenTheLastHasGoneWhoAskedForMore) {

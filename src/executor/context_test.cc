@@ -157,6 +157,43 @@ TEST_F(ContextTest, ALimitIsLoweredWhenNothingRuns) {
   while (driver_.last_limit != kFreshLimit) std::this_thread::yield();
 }
 
+// Nobody knows whether it ends, and who comes next would wait for the driver's call.
+TEST_F(ContextTest, ALimitIsNotLoweredBehindThePlacesOwnWorkThatDoesNotEnd) {
+  ASSERT_TRUE(context_.Open());
+  Place one(this);
+  EXPECT_EQ(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 4000), 4000u);
+  driver_.reached = false;
+  Copy(one);
+  EXPECT_EQ(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 3000), 4000u);
+  EXPECT_EQ(driver_.last_limit, 4000u);
+}
+
+// It is waited for, but a moment: on a busy machine that may be too short.
+TEST_F(ContextTest, ALimitIsLoweredBehindThePlacesOwnWorkThatIsOverInAMoment) {
+  ASSERT_TRUE(context_.Open());
+  bool is_lowered = false;
+  for (int attempt = 0; attempt < 100 && !is_lowered; ++attempt) {
+    Place one(this);
+    EXPECT_EQ(context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 4000), 4000u);
+    driver_.reached = false;
+    Copy(one);
+    ASSERT_TRUE(context_.anything_runs());
+    std::promise<void> begins;
+    auto ends = std::async(std::launch::async, [&] {
+      begins.get_future().wait();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      driver_.reached = true;
+      one.submitter.Step();
+    });
+    begins.set_value();
+    const auto held = context_.SetLimit(one.exchange.get(), CU_LIMIT_STACK_SIZE, 3000);
+    is_lowered = driver_.last_limit == 3000;
+    EXPECT_EQ(held, is_lowered ? 3000u : 4000u);
+    ends.wait();
+  }
+  EXPECT_TRUE(is_lowered);
+}
+
 // It may wait for what runs: for another one's kernel that never ends.
 TEST_F(ContextTest, APlaceEndsWhileAnotherOneSetsALimit) {
   ASSERT_TRUE(context_.Open());

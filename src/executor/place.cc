@@ -70,6 +70,10 @@ Status Place::Run() {
     return {};
   }
   executor_.context->Add(exchange_);
+  if (executor_.context->HasExcessLimits()) {  // others may have less than it counts on
+    executor_.context->LowerLimits();
+    executor_.leftovers->LookForLimits();
+  }
   std::thread submits = os::TryStartThread("submit", [this] {
     if (MakeCurrent()) return submitter_.Run();
     shutdown(file(PlaceFile::kSocket), SHUT_RDWR);  // nothing would ever be done

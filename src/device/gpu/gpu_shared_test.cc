@@ -240,6 +240,22 @@ TEST_F(GpuShared, WhatALimitOfTheContextTakesCountsUntilItIsLowered) {
   EXPECT_EQ(one->sink().memory_used(0), before + kMebibyte);
 }
 
+// By the second call that sets one, which ends the executor here.
+TEST_F(GpuShared, AContextHasAsMuchAsAFreshOneForWhoComesNext) {
+  Start(8, "cuCtxSetLimit=exit:3@2");
+  const auto one = Serve("a");
+  const auto limit_launches = [&](uint64_t count) {
+    ASSERT_TRUE(one->space().SetKernelLimit(0, cuda::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, count));
+  };
+  limit_launches(100);
+  const pid_t executor = Executors().front();
+  limit_launches(100);
+  EXPECT_TRUE(one->Computes());
+  EXPECT_EQ(Executors().front(), executor) << "it is there already";
+  const auto two = std::make_unique<Client>(backend_.get(), Limits{.sharers = "a"});
+  EXPECT_TRUE(Becomes([&] { return Executors().front() != executor; }));
+}
+
 TEST_F(GpuShared, TheLastOneToEndEndsTheExecutor) {
   Start(8);
   auto one = Serve("a"), two = Serve("a");

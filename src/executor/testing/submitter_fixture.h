@@ -132,6 +132,8 @@ inline Vendor MakeVendor() {
   };
   vendor.cuEventDestroy_v2 = [](cuda::CUevent) -> cuda::CUresult { return cuda::CUDA_SUCCESS; };
   vendor.cuCtxGetLimit = [](size_t* bytes, cuda::CUlimit limit) -> cuda::CUresult {
+    *bytes = 0;
+    if (limit == cuda::CU_LIMIT_PERSISTING_L2_CACHE_SIZE) return cuda::CUDA_SUCCESS;
     if (limit != cuda::CU_LIMIT_STACK_SIZE && limit != cuda::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT)
       return cuda::CUDA_ERROR_UNSUPPORTED_LIMIT;
     *bytes = kFreshLimit;
