@@ -3,11 +3,14 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "cuda/result.h"
 #include "executor/protocol/request.h"
 #include "guest/gpu/conditions.h"
 #include "guest/gpu/fenced_ptx.h"
 #include "guest/gpu/managed_variables.h"
 #include "image/cubin_symbols.h"
+#include "image/image_kind.h"
+#include "image/image_list.h"
 #include "image/ptx_selection.h"
 #include "ptx/condition_setter.h"
 #include "ptx/managed_variables.h"
@@ -110,6 +113,39 @@ void AddFactsOf(const ptx::Module& module, ImageFacts* facts, uint64_t* bytes) {
   }
 }
 
+// Those of a list each by itself: one may be machine code without a text. What the variables in them take.
+uint64_t AddTexts(std::span<const uint8_t> bytes, uint32_t capability, ImageFacts* facts) {
+  std::vector<std::span<const uint8_t>> images{bytes};
+  if (image::KindOf(bytes) == image::ImageKind::kImageList) {
+    if (auto listed = image::ReadImageList(bytes)) images = std::move(*listed);
+  }
+  uint64_t sum = 0, left = kMostUnpackedBytes;
+  bool has_text = false;
+  for (const auto& image : images) {
+    const auto texts = image::SelectPtx(image, capability);
+    if (!texts) {
+      facts->state |= kUnknownCode;
+      // Of a text that is there, a driver may read more.
+      facts->is_unread |= texts.error().code != cuda::CUDA_ERROR_NO_BINARY_FOR_GPU;
+      continue;
+    }
+    for (const image::PtxText& text : *texts) {
+      has_text = true;
+      const bool fits = text.text.size() <= left;
+      left -= fits ? text.text.size() : left;
+      const auto parsed = fits ? ptx::Parse(text.text) : Fail("too much text");
+      if (parsed) {
+        AddFactsOf(*parsed, facts, &sum);
+      } else {
+        facts->state |= kUnknownCode;
+        facts->is_unread = true;
+      }
+    }
+  }
+  if (!has_text) facts->state |= kUnknownCode;
+  return sum;
+}
+
 }  // namespace
 
 ImageFacts FactsOf(std::span<const uint8_t> image, uint32_t capability) {
@@ -119,18 +155,7 @@ ImageFacts FactsOf(std::span<const uint8_t> image, uint32_t capability) {
   facts.prints = std::ranges::any_of(symbols.missing, Prints);
   facts.sets_conditions = std::ranges::any_of(symbols.missing, IsSetConditional);
   facts.is_unread = symbols.is_unread;
-  const auto texts = image::SelectPtx(image, capability);
-  if (!texts || texts->empty()) facts.state |= kUnknownCode;
-  uint64_t text_bytes = 0;
-  if (texts) {
-    for (const image::PtxText& text : *texts) {
-      const auto parsed = ptx::Parse(text.text);
-      if (parsed)
-        AddFactsOf(*parsed, &facts, &text_bytes);
-      else
-        facts.state |= kUnknownCode;
-    }
-  }
+  const uint64_t text_bytes = AddTexts(image, capability, &facts);
   // A device runs the one or the other, in each unit of translation.
   facts.variable_bytes =
       symbols.units <= 1 ? std::max(text_bytes, symbols.variable_bytes) : Sum(text_bytes, symbols.variable_bytes);

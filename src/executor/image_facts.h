@@ -26,7 +26,7 @@ struct ImageFacts {
   // What its variables take of the device's memory, by the sizes in PTX and in machine code, but for what Tutti has put
   // there. At most the largest number. 0 of a text that is not read.
   uint64_t variable_bytes = 0;
-  bool is_unread = false;  // machine code for the device is not read
+  bool is_unread = false;  // machine code for the device, or PTX, is not read
 };
 
 // For a device of that capability (90 for 9.0; 0: any).

@@ -45,7 +45,7 @@ tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& im
   const ImageFacts facts = FactsOf(image.text, capability_);
   if (facts.is_unread && bounds.is_limit)
     return Fail(CUDA_ERROR_INVALID_IMAGE,
-                "machine code for this device that cannot be read, as it has to be for a program with a memory limit");
+                "code for this device that cannot be read, as it has to be for a program with a memory limit");
   if (facts.variable_bytes > bounds.most_bytes)
     return Fail(CUDA_ERROR_OUT_OF_MEMORY, fmt::format("a module's variables take {} bytes, and {} are left",
                                                       facts.variable_bytes, bounds.most_bytes));

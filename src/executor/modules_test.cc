@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <future>
 #include <string>
@@ -14,6 +16,7 @@
 #include "executor/fence_memory.h"
 #include "executor/testing/submitter_fixture.h"
 #include "guest/gpu/fenced_ptx.h"
+#include "image/image_list.h"
 #include "image/testing_cubin.h"
 #include "image/testing_fatbin.h"
 
@@ -128,6 +131,55 @@ TEST_F(ModulesTest, MachineCodeForTheDeviceThatCannotBeReadIsNotLoadedWhereThere
   EXPECT_EQ(driver_.last, 0u);
   EXPECT_TRUE(modern.Load(1, {.text = image, .code = image}, false)) << "the driver says what it thinks of it";
   EXPECT_TRUE(old.Load(1, {.text = image, .code = image}, false, limit)) << "it is not for that device";
+}
+
+// A driver may take what we do not, and the memory that it asks for.
+TEST_F(ModulesTest, TextThatCannotBeReadIsNotLoadedWhereThereIsALimit) {
+  std::string text = WithTable(60ull << 30);
+  text += ".global .b8 unread";
+  for (int i = 0; i < 17; ++i) text += "[1]";
+  text += ";\n";
+  Modules modules(vendor_, nullptr, 90);
+  const Modules::Bounds limit{.most_bytes = 1 << 30, .is_limit = true};
+  const auto refused = modules.Load(1, ImageOf(text), false, limit);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(driver_.last, 0u);
+  EXPECT_TRUE(modules.Load(1, ImageOf(text), false)) << "the driver says what it thinks of it";
+  // What is packed may be read by a driver alone, and what machine code stands beside it is not all.
+  const auto cubin = image::CubinBuilder(90).Build();
+  const std::string_view code(reinterpret_cast<const char*>(cubin.data()), cubin.size());
+  const auto fatbin = [&](std::string_view ptx) {
+    return image::FatbinBuilder()
+        .Add(image::EntryKind::kElf, 90, code)
+        .Add(image::EntryKind::kPtx, 90, ptx, image::Packing::kZstd)
+        .Build();
+  };
+  const std::vector<uint8_t> sound = fatbin(WithTable(64));
+  std::vector<uint8_t> damaged = sound;
+  constexpr std::array<uint8_t, 4> kZstd{0x28, 0xb5, 0x2f, 0xfd};
+  const auto packed = std::ranges::search(damaged, kZstd);
+  ASSERT_FALSE(packed.empty());
+  packed.front() ^= 1;
+  EXPECT_TRUE(modules.Load(2, {.text = sound, .code = sound}, false, limit));
+  EXPECT_FALSE(modules.Load(3, {.text = damaged, .code = damaged}, false, limit));
+  EXPECT_TRUE(modules.Load(3, {.text = damaged, .code = damaged}, false));
+  EXPECT_TRUE(modules.Load(4, {.text = cubin, .code = cubin}, false, limit)) << "it has no text";
+}
+
+// As programs of several translation units give them.
+TEST_F(ModulesTest, AListOfImagesIsLoadedWhereThereIsALimitAndCountsAsAWhole) {
+  const auto cubin = image::CubinBuilder(90).Add(".nv.global.init", std::string(100, 'x'), SHF_ALLOC).Build();
+  const std::string text = WithTable(100);
+  const std::span<const uint8_t> images[] = {cubin, ImageOf(text).text};
+  const auto list = image::PackImageList(images);
+  Modules modules(vendor_, nullptr, 90);
+  const auto loaded = modules.Load(1, {.text = list, .code = list}, false, {.most_bytes = 200, .is_limit = true});
+  ASSERT_TRUE(loaded) << loaded.error().text;
+  EXPECT_EQ(loaded->other_bytes, 200u);
+  const auto refused = modules.Load(2, {.text = list, .code = list}, false, {.most_bytes = 199, .is_limit = true});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 }  // namespace

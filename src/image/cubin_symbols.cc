@@ -12,6 +12,7 @@
 #include "image/elf.h"
 #include "image/fatbin.h"
 #include "image/image_kind.h"
+#include "image/image_list.h"
 
 namespace tutti::image {
 namespace {
@@ -20,8 +21,58 @@ constexpr uint8_t kManaged = 0x04;
 constexpr std::string_view kOfVariables[] = {".nv.global",    ".nv.constant",  ".nv.constant0", ".nv.constant1",
                                              ".nv.constant2", ".nv.constant3", ".nv.constant4", ".nv.constant5"};
 
+// Machine code runs on devices of its major number that are not older.
+bool MayRun(const FatbinEntry& entry, uint32_t capability) {
+  return capability == 0 || (entry.arch / 10 == capability / 10 && entry.arch <= capability);
+}
+
 class Reader {
  public:
+  // `limit`: bytes that may be unpacked.
+  Reader(uint64_t limit, uint32_t capability) : limit_(limit), capability_(capability) { found.units = 0; }
+
+  void AddImage(std::span<const uint8_t> bytes) {
+    const ImageKind kind = KindOf(bytes);
+    if (kind == ImageKind::kElf) {
+      const auto taken = Add(bytes);
+      found.is_unread |= !taken;
+      Count(taken.value_or(0));
+    } else if (const auto fatbins = ReadFatbins(bytes)) {
+      AddFatbins(*fatbins);
+    } else {
+      found.is_unread |= kind != ImageKind::kPtx;  // a driver may read more of it
+      Count(0);
+    }
+  }
+
+  CubinSymbols found;
+
+ private:
+  // Of one unit.
+  void Count(uint64_t bytes) {
+    ++found.units;
+    found.variable_bytes = CheckedAdd(found.variable_bytes, bytes).value_or(~uint64_t{0});
+  }
+
+  void AddFatbins(const Fatbins& fatbins) {
+    // What may run comes first, whatever else there is to be unpacked.
+    std::vector<const FatbinEntry*> entries;
+    for (const FatbinEntry& entry : fatbins.entries)
+      if (entry.kind == EntryKind::kElf) entries.push_back(&entry);
+    std::ranges::stable_partition(entries, [&](const FatbinEntry* entry) { return MayRun(*entry, capability_); });
+    std::vector<uint64_t> taken(fatbins.units);
+    for (const FatbinEntry* const entry : entries) {
+      const auto cubin = PayloadOf(*entry, limit_);
+      const auto added = cubin ? Add(*cubin) : std::unexpected(cubin.error());
+      if (MayRun(*entry, capability_)) {
+        if (added) taken[entry->unit] = std::max(taken[entry->unit], *added);
+        found.is_unread |= !added;
+      }
+      limit_ -= std::min<uint64_t>(limit_, cubin ? cubin->size() : entry->uncompressed_bytes);  // it was unpacked, too
+    }
+    for (const uint64_t unit : taken) Count(unit);
+  }
+
   // What its variables take. Symbols may begin anywhere in the table of names, so many of them may have its bytes.
   Result<uint64_t> Add(std::span<const uint8_t> cubin) {
     TUTTI_ASSIGN(const auto symbols, SectionsNamed(cubin, ".symtab"));
@@ -30,9 +81,6 @@ class Reader {
     return BytesWhenLoaded(cubin, kOfVariables);
   }
 
-  CubinSymbols found;
-
- private:
   void AddSymbols(std::span<const uint8_t> table, std::span<const uint8_t> names) {
     for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
       Elf64_Sym symbol;
@@ -54,47 +102,24 @@ class Reader {
     }
   }
 
+  uint64_t limit_;
+  const uint32_t capability_;
   size_t left_ = kMostSymbolNames;
 };
-
-// Machine code runs on devices of its major number that are not older.
-bool MayRun(const FatbinEntry& entry, uint32_t capability) {
-  return capability == 0 || (entry.arch / 10 == capability / 10 && entry.arch <= capability);
-}
 
 }  // namespace
 
 CubinSymbols ReadCubinSymbols(std::span<const uint8_t> bytes, uint64_t limit, uint32_t capability) {
-  Reader reader;
-  if (KindOf(bytes) == ImageKind::kElf) {
-    const auto taken = reader.Add(bytes);
-    reader.found.variable_bytes = taken.value_or(0);
-    reader.found.is_unread = !taken;
+  Reader reader(limit, capability);
+  if (KindOf(bytes) != ImageKind::kImageList) {
+    reader.AddImage(bytes);
     return std::move(reader.found);
   }
-  const auto fatbins = ReadFatbins(bytes);
-  if (!fatbins) {  // a driver may read more of it
-    reader.found.is_unread = KindOf(bytes) != ImageKind::kPtx;
-    return std::move(reader.found);
+  if (const auto images = ReadImageList(bytes)) {
+    for (const auto& image : *images) reader.AddImage(image);
+  } else {
+    reader.found.is_unread = true;
   }
-  // What may run comes first, whatever else there is to be unpacked.
-  std::vector<const FatbinEntry*> entries;
-  for (const FatbinEntry& entry : fatbins->entries)
-    if (entry.kind == EntryKind::kElf) entries.push_back(&entry);
-  std::ranges::stable_partition(entries, [&](const FatbinEntry* entry) { return MayRun(*entry, capability); });
-  reader.found.units = fatbins->units;
-  std::vector<uint64_t> taken(fatbins->units);
-  for (const FatbinEntry* const entry : entries) {
-    const auto cubin = PayloadOf(*entry, limit);
-    const auto added = cubin ? reader.Add(*cubin) : std::unexpected(cubin.error());
-    if (MayRun(*entry, capability)) {
-      if (added) taken[entry->unit] = std::max(taken[entry->unit], *added);
-      reader.found.is_unread |= !added;
-    }
-    limit -= std::min<uint64_t>(limit, cubin ? cubin->size() : entry->uncompressed_bytes);  // it was unpacked, too
-  }
-  for (const uint64_t unit : taken)
-    reader.found.variable_bytes = CheckedAdd(reader.found.variable_bytes, unit).value_or(~uint64_t{0});
   return std::move(reader.found);
 }
 

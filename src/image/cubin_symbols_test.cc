@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "image/elf.h"
+#include "image/image_list.h"
 #include "image/testing_cubin.h"
 #include "image/testing_fatbin.h"
 
@@ -67,6 +68,30 @@ TEST(CubinSymbols, AreThoseOfAllMachineCodeInFatBinaries) {
   const std::string_view text(reinterpret_cast<const char*>(cubin.data()), cubin.size());
   ExpectNamesOfCubin(
       FatbinBuilder().Add(EntryKind::kElf, 80, text).Add(EntryKind::kElf, 90, text, Packing::kZstd).Build());
+}
+
+std::vector<uint8_t> ListOf(std::initializer_list<std::span<const uint8_t>> images) {
+  return PackImageList({images.begin(), images.size()});
+}
+
+// As of several translation units, and cuLinkAddData.
+TEST(CubinSymbols, AreThoseOfAllImagesInAList) {
+  const auto first = Cubin();
+  const auto second = CubinBuilder(80).Add(".nv.global.init", std::string(100, 'x'), SHF_ALLOC).Build();
+  const std::string_view code(reinterpret_cast<const char*>(second.data()), second.size());
+  const auto packed = FatbinBuilder().Add(EntryKind::kElf, 80, code, Packing::kZstd).Build();
+  const std::string_view ptx = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  const std::span text(reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size());
+  const auto list = ListOf({first, second, packed, text});
+  ExpectNamesOfCubin(list);
+  const CubinSymbols symbols = ReadCubinSymbols(list, kUnpacked, 80);
+  EXPECT_FALSE(symbols.is_unread);
+  EXPECT_EQ(symbols.units, 4u);
+  EXPECT_EQ(symbols.variable_bytes, 200u);
+  EXPECT_TRUE(ReadCubinSymbols(ListOf({first, packed}), second.size() - 1, 80).is_unread) << "too large to unpack";
+  EXPECT_TRUE(ReadCubinSymbols(ListOf({packed, packed}), second.size(), 80).is_unread) << "all of them together";
+  EXPECT_TRUE(ReadCubinSymbols(ListOf({first, ListOf({first})}), kUnpacked, 80).is_unread);
+  EXPECT_TRUE(ReadCubinSymbols({list.data(), list.size() - 8}, kUnpacked, 80).is_unread) << "it is cut short";
 }
 
 // Whatever symbols say: they are others' memory that this counts.
