@@ -124,7 +124,7 @@ Result<Answer> ParseAnswer(std::span<const uint8_t> bytes);
 
 // What both sides know of each other's layouts: to be raised with each change of this folder. An upgrade puts another
 // executor where a server that runs finds the next one.
-inline constexpr uint32_t kProtocolVersion = 6;
+inline constexpr uint32_t kProtocolVersion = 7;
 
 struct Hello {
   int32_t status = 0;  // a CUresult: there is no device
