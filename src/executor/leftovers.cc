@@ -72,9 +72,10 @@ tutti::Result<bool> Leftovers::Unload(const void* place, cuda::CUmodule module, 
   return true;
 }
 
-Status Leftovers::UnloadInTheEnd(cuda::CUmodule module, uint64_t bytes, const std::function<bool()>& gives_up) {
+Status Leftovers::UnloadInTheEnd(const void* place, cuda::CUmodule module, uint64_t bytes,
+                                 const std::function<bool()>& gives_up) {
   for (;;) {
-    TUTTI_ASSIGN(const bool unloaded, Unload(nullptr, module, bytes));
+    TUTTI_ASSIGN(const bool unloaded, Unload(place, module, bytes));
     if (unloaded) return {};
     if (gives_up && gives_up())
       return Fail(cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, "the place ends, and a module of it is loaded");

@@ -42,8 +42,10 @@ class Leftovers {
   // fails as the driver does, with a context that is current. Else it is left. False: there is no room to leave it, and
   // it is as loaded as it was. Waits for nothing that runs.
   Result<bool> Unload(const void* place, cuda::CUmodule module, uint64_t bytes);
-  // The same of no place, which ends, and waits for room. `gives_up`: asked now and then meanwhile; then it fails.
-  Status UnloadInTheEnd(cuda::CUmodule module, uint64_t bytes, const std::function<bool()>& gives_up = {});
+  // The same, and waits for room. Null: of a place that ends, which has no part. `gives_up`: asked now and then
+  // meanwhile; then it fails.
+  Status UnloadInTheEnd(const void* place, cuda::CUmodule module, uint64_t bytes,
+                        const std::function<bool()>& gives_up = {});
   // The place has ended: what it has left is no place's.
   void Forget(const void* place);
   // Limits may have become too large. Waits for nothing.

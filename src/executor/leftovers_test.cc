@@ -120,9 +120,9 @@ TEST_F(LeftoversTest, OfPlacesThatHaveEndedAreBoundedAllTogether) {
   EXPECT_FALSE(Unload(leftovers, one_, 5, 1));
   EXPECT_FALSE(Unload(leftovers, five_, 5, 1));
   bool gives_up = false;
-  EXPECT_FALSE(leftovers.UnloadInTheEnd(Module(5), 1, [&] { return std::exchange(gives_up, true); }));
+  EXPECT_FALSE(leftovers.UnloadInTheEnd(nullptr, Module(5), 1, [&] { return std::exchange(gives_up, true); }));
   EXPECT_THAT(driver_.unloaded(), IsEmpty());
-  auto ends = std::async(std::launch::async, [&] { return leftovers.UnloadInTheEnd(Module(5), 1); });
+  auto ends = std::async(std::launch::async, [&] { return leftovers.UnloadInTheEnd(nullptr, Module(5), 1); });
   EXPECT_EQ(ends.wait_for(kWhile), std::future_status::timeout);
   context_.End();
   EXPECT_TRUE(ends.get());
@@ -161,7 +161,7 @@ TEST_F(LeftoversTest, AreUnloadedByWhoeverEndsWhereNoThreadCanDoIt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_FALSE(context_.lost());
-  auto ends = std::async(std::launch::async, [&] { return leftovers.UnloadInTheEnd(Module(module), 1); });
+  auto ends = std::async(std::launch::async, [&] { return leftovers.UnloadInTheEnd(nullptr, Module(module), 1); });
   EXPECT_EQ(ends.wait_for(kWhile), std::future_status::timeout);
   context_.End();
   EXPECT_TRUE(ends.get());

@@ -260,7 +260,7 @@ Status Modules::UnloadNow(const Module& module) const {
 void Modules::Drop(const Module& module) {
   if (leftovers_ == nullptr) return static_cast<void>(UnloadNow(module));
   bool gives_up = false;
-  (void)leftovers_->UnloadInTheEnd(module.handle, module.driver_bytes,
+  (void)leftovers_->UnloadInTheEnd(this, module.handle, module.driver_bytes,
                                    [&] { return gives_up = server_ >= 0 && os::HungUp(server_); });
   if (gives_up) dropped_.push_back(module);
 }
@@ -273,8 +273,9 @@ Status Modules::UnloadAll() {
     modules_.clear();
   }
   for (const Module& module : std::exchange(dropped_, {})) {
-    const Status status =
-        leftovers_ != nullptr ? leftovers_->UnloadInTheEnd(module.handle, module.driver_bytes) : UnloadNow(module);
+    const Status status = leftovers_ != nullptr
+                              ? leftovers_->UnloadInTheEnd(nullptr, module.handle, module.driver_bytes)
+                              : UnloadNow(module);
     if (unloaded && !status) unloaded = status;
   }
   if (leftovers_ != nullptr) leftovers_->Forget(this);

@@ -93,7 +93,8 @@ class Modules {
   Result<Loaded> LoadNow(uint32_t number, const Image& image, bool is_fenced, const Bounds& bounds);
   uint64_t BytesOfVariables(cuda::CUmodule module, const ImageFacts& facts) const;
   Status UnloadNow(const Module& module) const;
-  // Of one that is nobody's. Where it cannot be yet, and nobody waits any more, UnloadAll does it.
+  // Of one that is nobody's, in the place's part of what is left. Where it cannot be yet, and nobody waits any more,
+  // UnloadAll does it.
   void Drop(const Module& module);
   bool fenced() const { return fence_ != nullptr && fence_->is_open(); }
   Result<module::ModuleInfo> Describe(Module& module, const ImageFacts& facts, bool takes_numbers);

@@ -94,6 +94,29 @@ TEST_F(ModulesTest, OnesVariablesCountAsItWaitsToBeUnloaded) {
   EXPECT_FALSE(modules.Unload(2));
 }
 
+// They are loaded, as are others that are left: a program that goes on has no more of these than its part.
+TEST_F(ModulesTest, OnesThatFailBehindTheDriverLeaveOthersTheirRoom) {
+  const std::string text =
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .b32 __tutti_managed_x;\n"
+      ".visible .global .b32 x;\n";
+  Leftovers leftovers(vendor_, &context_, nullptr);
+  Modules one(vendor_, nullptr, 0, &leftovers), two(vendor_, nullptr, 0, &leftovers);
+  driver_.variables["table"] = Leftovers::kMostBytesOfPlace / 2;
+  ASSERT_TRUE(two.Load(1, ImageOf(WithTable(4)), false));
+  context_.Begin();
+  uint32_t number = 0;
+  for (size_t i = 0; i < Leftovers::kMostOfPlace; ++i) EXPECT_FALSE(one.Load(++number, ImageOf(text), false));
+  auto more = std::async(std::launch::async, [&] {
+    for (size_t i = Leftovers::kMostOfPlace; i < Leftovers::kMost; ++i)
+      EXPECT_FALSE(one.Load(++number, ImageOf(text), false));
+  });
+  EXPECT_EQ(more.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  EXPECT_EQ(two.Unload(1), true);
+  EXPECT_TRUE(driver_.unloaded().empty());
+  context_.End();
+  more.wait();
+}
+
 // The driver may not give the memory back for as long as others' kernels run.
 TEST_F(ModulesTest, OneWithMoreVariablesThanThereIsMemoryForIsNotLoaded) {
   Modules modules(vendor_);
