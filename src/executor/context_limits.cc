@@ -10,8 +10,9 @@ using namespace cuda;
 
 namespace {
 
-// Neighbours that have asked for nothing count on as much as a fresh context has. Of what is no memory, like how many
-// grids kernels may have launched, a client may want less, and see that it has less.
+// Neighbours that have asked for nothing count on as much as a fresh context has. Of what is no size of memory, like
+// how many grids kernels may have launched, a client may want less, and see that it has less. A driver may keep memory
+// for these as well, and nobody knows how much: the server raises them for no client with a memory limit.
 bool IsOfMemory(CUlimit limit) {
   return limit == CU_LIMIT_STACK_SIZE || limit == CU_LIMIT_PRINTF_FIFO_SIZE || limit == CU_LIMIT_MALLOC_HEAP_SIZE;
 }

@@ -240,6 +240,45 @@ TEST_F(GpuShared, WhatALimitOfTheContextTakesCountsUntilItIsLowered) {
   EXPECT_EQ(one->sink().memory_used(0), before + kMebibyte);
 }
 
+// Whether or not the client asks for anything then: others may need it.
+TEST_F(GpuShared, WhatALimitOfTheContextTookIsFreeWhenItIsLowered) {
+  Start(8);
+  const auto one = Serve("a"), two = Serve("a");
+  const uint64_t before = one->sink().memory_used(0), heap = cuda::kDefaultLimits[cuda::CU_LIMIT_MALLOC_HEAP_SIZE];
+  const uint64_t word = Spin(*two);
+  for (const uint64_t more : {16, 8, 0})
+    ASSERT_TRUE(one->space().SetKernelLimit(0, cuda::CU_LIMIT_MALLOC_HEAP_SIZE, heap + more * kMebibyte));
+  EXPECT_EQ(one->sink().memory_used(0), before + 16 * kMebibyte);
+  EndSpin(*two, word);
+  EXPECT_TRUE(Becomes([&] { return one->sink().memory_used(0) == before; }));
+}
+
+// The driver would take memory for these that nobody can count.
+TEST_F(GpuShared, LimitsThatTakeWhatIsNotKnownAreNotRaisedForAClientWithAMemoryLimit) {
+  Start(8, "cuCtxSetLimit=exit:3");
+  const auto one = Serve("a");
+  const pid_t executor = Executors().front();
+  one->space().SetLimits({.memory_bytes = {16 * kMebibyte}});
+  for (const auto limit : {cuda::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, cuda::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH})
+    ASSERT_TRUE(one->space().SetKernelLimit(0, limit, cuda::kDefaultLimits[limit] + 1));
+  EXPECT_TRUE(one->Computes());
+  EXPECT_EQ(Executors().front(), executor);
+  one->space().SetLimits({});
+  ASSERT_TRUE(one->space().SetKernelLimit(0, cuda::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 4096));
+  EXPECT_TRUE(Becomes([&] { return Executors().front() != executor; }));
+}
+
+// By the second call that sets one, which ends the executor here.
+TEST_F(GpuShared, ALimitThatTakesNoMemoryIsAsInAFreshContextAfterAReset) {
+  Start(8, "cuCtxSetLimit=exit:3@2");
+  const auto one = Serve("a");
+  ASSERT_TRUE(one->space().SetKernelLimit(0, cuda::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 100));
+  EXPECT_TRUE(one->Computes());
+  const pid_t executor = Executors().front();
+  one->space().Reset(0);
+  EXPECT_TRUE(Becomes([&] { return Executors().front() != executor; }));
+}
+
 // By the second call that sets one, which ends the executor here.
 TEST_F(GpuShared, AContextHasAsMuchAsAFreshOneForWhoComesNext) {
   Start(8, "cuCtxSetLimit=exit:3@2");

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "cuda/device_attribute.h"
-#include "cuda/limits.h"
 #include "cuda/result.h"
 #include "device/gpu/pilot.h"
 
@@ -206,65 +205,6 @@ Result<uint32_t> GpuSpace::BlocksPerSm(uint32_t module, uint32_t kernel, uint32_
   return modules_.BlocksPerSm(module, kernel, block_threads, dynamic_shared_bytes);
 }
 
-// A driver has rules of its own for when a limit may change: one that it refuses stays as it was, and so does one for
-// which the client has not the memory. Where it cannot be lowered yet, what it takes still counts.
-Status GpuSpace::SetKernelLimit(uint32_t, int32_t limit, uint64_t bytes) { return SetKernelLimitWith(0, limit, bytes); }
-
-Status GpuSpace::SetKernelLimitWith(uint32_t flags, int32_t limit, uint64_t bytes) {
-  const auto counted = counted_limits_.find(limit);
-  const uint64_t before = counted == counted_limits_.end() ? 0 : counted->second;
-  const uint64_t after = TakenBy(limit, bytes);
-  if (after > before && !memory_->CountForDriver(after - before)) return {};
-  const auto held = current_.WithOne([&]() -> Result<uint64_t> {
-    TUTTI_ASSIGN(
-        const CurrentExecutor::Reply reply,
-        current_.Ask({.kind = executor::RequestKind::kSetLimit, .bytes = bytes, .limit = limit, .flags = flags}));
-    set_limits_[limit] = bytes;
-    return reply.answer.value;
-  });
-  const uint64_t most = std::max(before, after);
-  // Whatever an executor says: it holds no less than it has been asked for, and no more than there was.
-  const uint64_t kept = held ? std::clamp(TakenBy(limit, *held), after, most) : before;
-  if (kept != before) counted_limits_[limit] = kept;
-  memory_->ReleaseOfDriver(most - kept, false);
-  return {};
-}
-
-// That could not be lowered while others' kernels ran.
-void GpuSpace::LowerLimits() {
-  std::vector<std::pair<int32_t, uint64_t>> higher;
-  {
-    const auto use = current_.Using();
-    for (const auto& [limit, taken] : counted_limits_) {
-      const auto set = set_limits_.find(limit);
-      if (set != set_limits_.end() && taken > TakenBy(limit, set->second)) higher.emplace_back(limit, set->second);
-    }
-  }
-  for (const auto& [limit, bytes] : higher) (void)SetKernelLimitWith(executor::kMayNotWait, limit, bytes);
-}
-
-// Of the device's memory, more than by default.
-uint64_t GpuSpace::TakenBy(int32_t limit, uint64_t bytes) const {
-  constexpr uint64_t kMost = 1ull << 50;  // more than any device has
-  const uint64_t pieces = PiecesOf(limit);
-  if (pieces == 0) return 0;
-  const uint64_t added = bytes - std::min<uint64_t>(bytes, cuda::kDefaultLimits[limit]);
-  return added > kMost / pieces ? kMost : added * pieces;
-}
-
-// How many of its size a context has: a stack for each thread that can be on the device at once. 0: it takes no memory.
-uint64_t GpuSpace::PiecesOf(int32_t limit) const {
-  const auto& attributes = executors_->device().attributes;
-  switch (limit) {
-    case cuda::CU_LIMIT_MALLOC_HEAP_SIZE:
-    case cuda::CU_LIMIT_PRINTF_FIFO_SIZE: return 1;
-    case cuda::CU_LIMIT_STACK_SIZE:
-      return static_cast<uint64_t>(attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]) *
-             static_cast<uint64_t>(std::max(attributes[cuda::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR], 1));
-    default: return 0;
-  }
-}
-
 void GpuSpace::SetLimits(const Limits& limits) {
   memory_->SetLimit(LimitOf(limits));
   kernel_limit_ns_.store(limits.kernel_ns, std::memory_order_relaxed);
@@ -451,9 +391,7 @@ void GpuSpace::Reset(uint32_t device) {
     if (over) break;
     std::this_thread::sleep_for(kLook);
   }
-  if (lost) return Replace();
-  const auto limits = counted_limits_;  // a fresh context has others
-  for (const auto& [limit, bytes] : limits) (void)SetKernelLimit(0, limit, cuda::kDefaultLimits[limit]);
+  return lost ? Replace() : ResetLimits();
 }
 
 void GpuSpace::Replace() {
@@ -470,8 +408,7 @@ void GpuSpace::Replace() {
     memory_->Release(managed);
   }
   arrays_.Forget(*memory_);
-  for (const auto& [limit, bytes] : std::exchange(counted_limits_, {})) memory_->ReleaseOfDriver(bytes, false);
-  set_limits_.clear();
+  ForgetLimits();
   // One that has another one's place would have what it sends closed beside it, and so on.
   if (!current_.AwaitClosed(kClosePatienceMs)) return;
   // While it is lost, whoever is about to ask fails at once: afterwards they would wait for this one.

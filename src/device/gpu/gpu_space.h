@@ -153,8 +153,15 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, Set set);
   uint64_t PiecesOf(int32_t limit) const;
   uint64_t TakenBy(int32_t limit, uint64_t bytes) const;
-  Status SetKernelLimitWith(uint32_t flags, int32_t limit, uint64_t bytes);
+  Result<uint64_t> AskForLimit(int32_t limit, uint64_t bytes, uint32_t flags);
+  bool NoteHeld(int32_t limit, uint64_t bytes, const Result<uint64_t>& held);  // true: no more than asked for
+  uint64_t CountedFor(int32_t limit) const;
+  // That could not be lowered while others' kernels ran. True: all are lowered.
+  bool LowerLimitsLocked();
   void LowerLimits();
+  void LowerLimitsAside();
+  void ResetLimits();
+  void ForgetLimits();
   bool Holds(uint64_t address, uint64_t bytes, bool writes);
   bool HoldsSide(const Extent& side, const wire::ArrayLayout::Rows& rows, bool writes);  // of a copy
   Status MayHaveArrays();
@@ -242,9 +249,11 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   const std::shared_ptr<Held> held_;
   CurrentExecutor current_;
   GpuMemory* memory_ = nullptr;  // held_'s
-  // What they take, by CUlimit, above the default. Of the thread that has the client's record.
-  std::map<int32_t, uint64_t> counted_limits_;
-  std::map<int32_t, uint64_t> set_limits_;  // that the executor has; in CurrentExecutor::WithOne
+  std::timed_mutex limits_mutex_;  // held while one is changed, for as long as that takes; before CurrentExecutor's
+  std::map<int32_t, uint64_t> counted_limits_;  // what they take, by CUlimit, above the default; limits_mutex_
+  // That the executor has. Written with limits_mutex_, in CurrentExecutor::WithOne or Using.
+  std::map<int32_t, uint64_t> set_limits_;
+  bool lowers_aside_ = false;  // limits_mutex_
   GpuModules modules_;
   std::mutex unloads_mutex_;
   std::deque<GpuModules::Unloaded> unloads_;  // that the executor has still loaded; the first is being asked for

@@ -15,6 +15,7 @@ namespace tutti::device::gpu {
 
 Result<Space::LoadedModule> GpuSpace::LoadModule(uint32_t device, std::span<const uint8_t> image) {
   if (device != 0) return tutti::Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
+  LowerLimits();  // it may need the memory
   if (!modules_.are_fenced() || (moves_out_ && IsAlone())) return modules_.LoadAsItIs(image, *memory_);
   const auto fenced = modules_.Fence(image);
   const bool lacks_something = !fenced || !(*fenced)->refused.empty();
