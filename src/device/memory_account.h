@@ -1,8 +1,8 @@
 // How much of a device's memory is in use, also by groups of clients. One account per device, shared by all Spaces.
 //
 // A group is a set of clients with one limit on their sum: a namespace's, a cgroup's. The device and all groups grant a
-// reservation together or not at all, under one lock: nothing ever exceeds a limit, and nothing is refused because of a
-// concurrent reservation that fails itself.
+// reservation together or not at all, under one lock: nothing that is granted exceeds a limit, and nothing is refused
+// because of a concurrent reservation that fails itself.
 //
 // What clients have that have ended counts as free: it is released as soon as they are torn down, and who needs it
 // before waits (server/departures.h).
@@ -50,6 +50,13 @@ class MemoryAccount {
       if (answer != Answer::kDeviceFull || attempt == kMostAttempts || !OthersWereInTheWay(bytes)) return answer;
       peers_->Pause();
     }
+  }
+  // What is there already, whatever the limits are, until it is released: nothing is granted without room beside it.
+  void Take(uint64_t bytes, const MemoryGroups& groups) {
+    std::lock_guard lock(mutex_);
+    for (const auto& group : groups) group->used_bytes += bytes;
+    used_bytes_ += bytes;
+    if (peers_ != nullptr) peers_->Exchange(used_bytes_);
   }
   void Release(uint64_t bytes, const MemoryGroups& groups) {
     std::lock_guard lock(mutex_);

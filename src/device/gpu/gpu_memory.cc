@@ -143,6 +143,14 @@ Status GpuMemory::CountForDriver(uint64_t bytes) {
   return {};
 }
 
+void GpuMemory::CountTaken(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  accounts_.account->Take(bytes, accounts_.groups);
+  used_ += bytes;
+  of_driver_ += bytes;
+  TellUse();
+}
+
 uint64_t GpuMemory::LeftForDriver() const {
   const auto left_of = [](uint64_t limit, uint64_t used) { return limit - std::min(limit, used); };
   std::lock_guard lock(mutex_);

@@ -72,6 +72,8 @@ class GpuMemory {
   // Counts memory that the driver takes for a module or an array, or by a limit of the context, which is not in the
   // window. OUT_OF_MEMORY where it is too much.
   Status CountForDriver(uint64_t bytes);
+  // The same of what the driver has taken already, and is to give back: it counts, whatever is left.
+  void CountTaken(uint64_t bytes);
   // Of which no more than so much can be counted now.
   uint64_t LeftForDriver() const;
   // The client, or a group of it, may not have all of the device.

@@ -98,12 +98,13 @@ Result<Space::LoadedModule> GpuModules::LoadAsItIs(std::span<const uint8_t> imag
 }
 
 Result<Space::LoadedModule> GpuModules::Load(std::span<const uint8_t> image, const Fenced& fenced, GpuMemory& memory) {
-  std::optional<uint32_t> in_vain;
+  std::optional<InVain> in_vain;
   auto described = executor_->WithOne([&] {
+    if (in_vain) memory.ReleaseOfDriver(in_vain->bytes, false);  // with the executor that had loaded it
     in_vain.reset();
     return LoadNow(image, fenced, memory, &in_vain);
   });
-  if (in_vain) AwaitUnload(*in_vain);
+  if (in_vain && AwaitUnload(in_vain->module)) memory.ReleaseOfDriver(in_vain->bytes, false);
   TUTTI_ASSIGN(Described loaded, std::move(described));
   if (loaded.managed_bytes == 0) return std::move(loaded.module);
   const Status placed = PlaceManaged(loaded, memory);
@@ -144,18 +145,21 @@ Status GpuModules::PlaceManaged(Described& loaded, GpuMemory& memory) {
 void GpuModules::Withdraw(uint32_t module, GpuMemory& memory) {
   auto unloaded = Unload(module);
   if (!unloaded) return;  // its executor is lost, and it with it
-  AwaitUnload(module);
-  memory.ReleaseOfDriver(unloaded->bytes, false);
+  if (AwaitUnload(module)) memory.ReleaseOfDriver(unloaded->bytes, false);
 }
 
-// For as long as it takes, unless the client goes.
-void GpuModules::AwaitUnload(uint32_t module) {
+// For as long as it takes. False: the client goes, and what it has counts until its executor has given it back.
+bool GpuModules::AwaitUnload(uint32_t module) {
   constexpr std::chrono::milliseconds kLook{10};
-  while (!UnloadFromExecutor(module) && !cancelled_.load(std::memory_order_relaxed)) std::this_thread::sleep_for(kLook);
+  while (!UnloadFromExecutor(module)) {
+    if (cancelled_.load(std::memory_order_relaxed)) return false;
+    std::this_thread::sleep_for(kLook);
+  }
+  return true;
 }
 
 Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory,
-                                                  std::optional<uint32_t>* in_vain) {
+                                                  std::optional<InVain>* in_vain) {
   uint32_t number = 0;
   {
     std::lock_guard lock(mutex_);
@@ -165,9 +169,10 @@ Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image
   TUTTI_ASSIGN(os::Fd file, os::CreateMemoryOf("tutti-image", image));
   const uint32_t limited = memory.is_limited() ? uint32_t{executor::kIsLimited} : 0;
   std::unique_lock loading(loading_);
+  const uint64_t most_bytes = memory.LeftForDriver();
   TUTTI_ASSIGN(CurrentExecutor::Reply reply, executor_->Ask({.kind = RequestKind::kLoadModule,
                                                              .bytes = fenced.text_bytes,
-                                                             .host_bytes = memory.LeftForDriver(),
+                                                             .host_bytes = most_bytes,
                                                              .module = number,
                                                              .flags = FlagsOf(fenced.as_it_is) | limited},
                                                             file.get()));
@@ -190,8 +195,15 @@ Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image
     return info;
   };
   auto info = described();
+  const uint64_t bytes =
+      info ? BytesOf(info->memory) + std::min(reply.answer.other_bytes, kMostVariableBytes) : uint64_t{0};
+  // No more than it may have loaded, whatever it says.
+  const auto have_it_unloaded = [&] {
+    *in_vain = {.module = number, .bytes = std::min(bytes, most_bytes)};
+    memory.CountTaken((*in_vain)->bytes);
+  };
   if (info && (!has_room || info->memory.size() > kMostVariables)) {
-    *in_vain = number;
+    have_it_unloaded();
     if (!has_room) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "no memory of the host for what the module is");
     return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED,
                 fmt::format("a module of {} variables: {} at most", info->memory.size(), kMostVariables));
@@ -202,9 +214,8 @@ Result<GpuModules::Described> GpuModules::LoadNow(std::span<const uint8_t> image
     return Fail(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
                 "the executor has described a module wrongly: " + info.error().text);
   }
-  const uint64_t bytes = BytesOf(info->memory) + std::min(reply.answer.other_bytes, kMostVariableBytes);
   if (const Status counted = memory.CountForDriver(bytes); !counted) {
-    *in_vain = number;
+    have_it_unloaded();
     return std::unexpected(counted.error());
   }
   loading.unlock();

@@ -135,12 +135,17 @@ class GpuModules {
     uint64_t managed_bytes = 0;  // at address 0 of it
   };
   Result<Space::LoadedModule> Load(std::span<const uint8_t> image, const Fenced& fenced, GpuMemory& memory);
-  // `in_vain`: the number of one that the executor has loaded, and that is not the client's.
+  // That the executor has loaded, and that is not the client's: what it takes counts as the client's until it is
+  // unloaded.
+  struct InVain {
+    uint32_t module = 0;
+    uint64_t bytes = 0;
+  };
   Result<Described> LoadNow(std::span<const uint8_t> image, Fenced fenced, GpuMemory& memory,
-                            std::optional<uint32_t>* in_vain);
+                            std::optional<InVain>* in_vain);
   Status PlaceManaged(Described& loaded, GpuMemory& memory);
   void Withdraw(uint32_t module, GpuMemory& memory);
-  void AwaitUnload(uint32_t module);
+  bool AwaitUnload(uint32_t module);
   static uint64_t BytesOf(std::span<const module::MemoryRange> variables);
   std::shared_ptr<const Image> Keep(os::Fd file, uint64_t bytes, const GpuMemory& memory);
 

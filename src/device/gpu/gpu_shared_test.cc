@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -197,6 +199,31 @@ TEST_F(GpuShared, ModulesThatAreUnloadedCountUntilTheyAre) {
   EXPECT_TRUE(two->Synchronize(1));
   EXPECT_TRUE(two->Synchronize(2));
   EXPECT_TRUE(Becomes([&] { return one->sink().memory_used(0) < before + kTable; }));
+}
+
+// What is wrong with it is seen when it is loaded, and others' kernels keep the driver from unloading it.
+TEST_F(GpuShared, AModuleThatIsLoadedInVainCountsUntilItIsUnloaded) {
+  constexpr uint64_t kTable = 17 * kMebibyte;  // more than a client may leave
+  constexpr int kTooMany = 65537;  // variables
+  std::string image =
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .b8 table[" + std::to_string(kTable) + "];\n";
+  for (int i = 0; i < kTooMany; ++i) image += ".visible .global .b32 v" + std::to_string(i) + ";\n";
+  Start(8);
+  const auto one = Serve("a"), two = Serve("a");
+  const uint64_t before = one->sink().memory_used(0), word = Spin(*two);
+  auto loads = std::async(std::launch::async, [&] {
+    return one->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(image.data()), image.size()});
+  });
+  EXPECT_TRUE(Becomes([&] { return one->sink().memory_used(0) >= before + kTable; }));
+  one->space().SetLimits({.memory_bytes = {before + kTable}});
+  EXPECT_FALSE(one->space().Allocate(0, wire::MemoryKind::kDevice, kMebibyte, 0)) << "the driver has it";
+  EXPECT_NE(loads.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  EndSpin(*two, word);
+  const auto module = loads.get();
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED) << module.error().text;
+  EXPECT_EQ(one->sink().memory_used(0), before);
+  EXPECT_TRUE(one->Computes());
 }
 
 // Its end waits for room to leave what it had, and it can end.
