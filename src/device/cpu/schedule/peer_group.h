@@ -19,6 +19,7 @@ struct PeerGroup {
   Cap part;
   // SMs that it may have at once, until those who precede it want fewer.
   uint32_t sms_beside_urgent = ~0u;
+  bool was_open = true;  // as idle SMs know it (Scheduler::TellOfRoom)
 
   // What its shares with work could use, and their weights.
   double usable_sms = 0;

@@ -153,9 +153,11 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
     taken = share != nullptr;
     if (taken) {
       request = Begin(sm, share, chunk, now_ns);
+      if (peers_ != nullptr) TellOfRoom();
     } else {
       // What this SM leaves, or has just made eligible again, may be for other SMs only, and they sleep.
       TellOfRest(sm);
+      if (peers_ != nullptr) TellOfRoom();
       request.wake = TellOthers(now_ns);
       *seen = gate_.epoch();
     }
@@ -175,8 +177,7 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
 bool Scheduler::TellOthers(uint64_t now_ns) {
   if (offered_ <= coming_ || !IdleSmHasNext(now_ns)) return false;
   if (std::exchange(told_turn_, policy_->turn()) != policy_->turn()) gate_.Advance();
-  if (peers_ != nullptr || !restricted()) return true;  // peers give groups room without a word to idle SMs
-  return std::exchange(told_epoch_, gate_.epoch()) != gate_.epoch();
+  return !restricted() || std::exchange(told_epoch_, gate_.epoch()) != gate_.epoch();
 }
 
 // Gives the SM a chunk of the share's most urgent task. Returns what is to be done for the tasks that are left.

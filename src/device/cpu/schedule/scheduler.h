@@ -238,6 +238,7 @@ class Scheduler {
   void JoinGroup(SmState& sm, uint64_t now_ns);
   void LeaveGroup(SmState& sm);
   static void SpendOfGroup(const SmState& sm, uint64_t ran_ns, uint64_t now_ns);
+  bool TellOfRoom();
   void NoteDemand(uint64_t now_ns);
   void AdjustParts(uint64_t now_ns);
   bool MayBeUrged(const SmState& sm) const { return sm.group != nullptr && sm.group->band != 0; }

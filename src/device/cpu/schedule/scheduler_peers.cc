@@ -155,6 +155,21 @@ void Scheduler::HearUrgent(uint64_t now_ns) {
   }
 }
 
+// Idle SMs that have found a group shut look again once it has room, for whatever reason: those that spin know only the
+// epoch. Asked when all is done that opens or shuts groups, so that an SM that takes the room that it has left itself
+// tells nobody; and not while more SMs are on their way than shares are offered. True if there is room for idle SMs.
+bool Scheduler::TellOfRoom() {
+  bool has_room = false;
+  for (const auto& group : groups_) {
+    const bool opens = group->open() && !group->was_open && group->offered != 0;
+    if (opens && coming_ >= offered_) continue;
+    group->was_open = group->open();
+    has_room |= opens;
+  }
+  if (has_room) gate_.Advance();
+  return has_room;
+}
+
 // After what changes it, and from time to time.
 void Scheduler::NoteDemand(uint64_t now_ns) {
   if (peers_ == nullptr) return;

@@ -69,10 +69,7 @@ class PartTest : public testing::Test {
   }
   static uint64_t Now() { return peers_clock_ns; }
 
-  bool Take(uint32_t sm) {
-    uint32_t seen;
-    return scheduler_.Take(scheduler_.sm(sm), &chunks_[sm], &seen, &retry_at_ns_);
-  }
+  bool Take(uint32_t sm) { return scheduler_.Take(scheduler_.sm(sm), &chunks_[sm], &seen_, &retry_at_ns_); }
   void Finish(uint32_t sm) {
     scheduler_.Finish(scheduler_.sm(sm), chunks_[sm], {.finished = chunks_[sm].count, .end_ns = peers_clock_ns});
   }
@@ -102,6 +99,7 @@ class PartTest : public testing::Test {
   guest::GuestThread threads_[2];
   Scheduler scheduler_;
   Chunk chunks_[2];
+  uint32_t seen_ = 0;  // by the SM that has last found nothing
   uint64_t retry_at_ns_ = 0;
 };
 
@@ -287,6 +285,78 @@ TEST_F(PartTest, EndsWithTheOthers) {
   EXPECT_EQ(RunFor(20 * kMsNs), 0u);
   scheduler_.SetPeers(nullptr);
   EXPECT_EQ(RunFor(20 * kMsNs), 40 * kMsNs);
+}
+
+// They look again only if the epoch moves, or when it is time in any case, which may be 50 ms later.
+TEST_F(PartTest, ThatHasGrownIsHeardOfByAnSmThatHasFoundItTaken) {
+  Client client(&scheduler_);
+  client.Submit();
+  peers_.others = {{.weight = 100, .sms = 2, .region = kBoth, .server = 1}};
+  RunFor(20 * kMsNs);
+  for (const bool by_ticker : {false, true}) {
+    ASSERT_TRUE(Take(0));
+    ASSERT_FALSE(Take(1)) << "one SM is its part";
+    const uint32_t seen = seen_;
+    const auto others = std::exchange(peers_.others, {});
+    peers_clock_ns += 10 * kMsNs;
+    if (by_ticker) {
+      ASSERT_TRUE(scheduler_.gate().LieDown(seen, true));
+      scheduler_.Tick(peers_clock_ns);
+      EXPECT_EQ(scheduler_.gate().owed(), 1u) << "who sleeps is woken";
+      scheduler_.gate().GetUp(true);
+    } else {
+      Finish(0);
+      ASSERT_TRUE(Take(0));
+    }
+    EXPECT_NE(scheduler_.gate().epoch(), seen);
+    ASSERT_TRUE(Take(1));
+    peers_.others = others;
+    for (uint32_t sm = 0; sm < 2; ++sm) Finish(sm);
+    RunFor(100 * kMsNs);
+  }
+}
+
+TEST_F(PartTest, OfClientsBelowNormalIsHeardOfWhenNormalOnesElsewhereHaveEnded) {
+  Client below(&scheduler_, {.band = 1});
+  below.Submit();
+  peers_.urgent_sms = 1;
+  ASSERT_TRUE(Take(0));
+  ASSERT_FALSE(Take(1));
+  const uint32_t seen = seen_;
+  peers_.urgent_sms = 0;
+  Finish(0);
+  ASSERT_TRUE(Take(0));
+  EXPECT_NE(scheduler_.gate().epoch(), seen);
+  ASSERT_TRUE(Take(1));
+}
+
+// Idle SMs would all look in vain, whenever a chunk ends.
+TEST_F(PartTest, ThatAnSmLeavesAndTakesAgainIsNoNews) {
+  Client client(&scheduler_);
+  client.Submit();
+  peers_.others = {{.weight = 100, .sms = 2, .region = kBoth, .server = 1}};
+  RunFor(20 * kMsNs);
+  ASSERT_TRUE(Take(0));
+  ASSERT_FALSE(Take(1));
+  for (int i = 0; i < 5; ++i) {
+    Finish(0);
+    ASSERT_TRUE(Take(0));
+  }
+  EXPECT_EQ(scheduler_.gate().epoch(), seen_);
+}
+
+// The SM that it is for may have no core for a while, which another server's SM has.
+TEST_F(PartTest, OfOtherSmsIsToldOnceByOneThatFindsNothing) {
+  Client bound(&scheduler_, {.sms = SmSet(0b01)});
+  bound.Submit();
+  ASSERT_FALSE(Take(1));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(scheduler_.gate().LieDown(seen_, false)) << "nobody has anything new";
+    ASSERT_FALSE(Take(1));
+    EXPECT_EQ(scheduler_.gate().owed(), 0u) << "it has been told";
+    scheduler_.gate().GetUp(false);
+  }
+  EXPECT_TRUE(Take(0));
 }
 
 // More kinds of clients than a server can say.

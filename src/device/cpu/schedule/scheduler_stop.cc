@@ -118,11 +118,15 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
   const uint32_t most_preempted = many_ && !policy_->is_exclusive() ? sms() / 8 : sms();
   uint32_t preempted = 0;
   bool goes_on = false;  // more are to be told soon
+  bool has_room = false;
   to_interrupt_.clear();
   {
     std::lock_guard lock(mutex_);
     const uint64_t throttled_until_ns = WakeThrottled(now_ns);
-    if (peers_ != nullptr) OpenGroups(now_ns);
+    if (peers_ != nullptr) {
+      OpenGroups(now_ns);
+      has_room = TellOfRoom();
+    }
     const bool parked = !parked_.empty();
     while (!parked_.empty()) Unpark(parked_.front()->parked.head);
     for (SmState& sm : sm_states_) {
@@ -148,6 +152,7 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
     no_room_ = false;
   }
   for (const guest::GuestThread* thread : to_interrupt_) thread->Interrupt();
+  if (has_room) Wake();
   return next_ns;
 }
 
