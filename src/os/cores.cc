@@ -1,12 +1,12 @@
 #include "os/cores.h"
 
 #include <sched.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <memory>
+
+#include "os/core_masks.h"
 
 namespace tutti::os {
 
@@ -30,19 +30,8 @@ uint32_t CoresOfThisProcess() {
 int CoreOfThisThread() { return sched_getcpu(); }
 
 bool MoveThread(pid_t thread, std::span<const int> taken) {
-  static const int online = get_nprocs();
-  cpu_set_t all, any;
-  memset(&any, 0xff, sizeof any);
-  if (sched_getaffinity(thread, sizeof all, &all) != 0) return false;
-  cpu_set_t others = all;
-  for (const int core : taken) {
-    if (core >= 0 && core < CPU_SETSIZE) CPU_CLR(static_cast<size_t>(core), &others);
-  }
-  if (CPU_COUNT(&others) == 0 || sched_setaffinity(thread, sizeof others, &others) != 0) return false;
-  // Whoever is not restricted may use cores that come later, too; whose cores have just been taken away, the others.
-  const bool is_restricted = CPU_COUNT(&all) < online;
-  if (!is_restricted || sched_setaffinity(thread, sizeof all, &all) != 0) sched_setaffinity(thread, sizeof any, &any);
-  return true;
+  SystemMasks masks;
+  return MoveThread(masks, thread, taken);
 }
 
 }  // namespace tutti::os

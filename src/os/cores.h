@@ -16,8 +16,9 @@ uint32_t CoresOfThisProcess();
 int CoreOfThisThread();
 
 // Moves a thread of this process (0: the calling one) that runs, or waits for a core, to one that it may use and that
-// is none of `taken`; one that sleeps stays where it is. It may use the same cores as before afterwards. False if there
-// is none, or no such thread. Three system calls; for the calling thread also the way to the other core.
+// is none of `taken`; one that sleeps stays where it is. It may use the same cores as before afterwards, and those that
+// come later if nobody has restricted it. False if there is none, or no such thread. Four system calls, five for one
+// that is restricted; for the calling thread also the way to the other core.
 bool MoveThread(pid_t thread, std::span<const int> taken);
 
 }  // namespace tutti::os
