@@ -47,6 +47,9 @@ class SchedulingPolicy {
   virtual bool MoreUrgentWaits(const RunningLevels& running) const = 0;
   // Whether Pick would return something.
   virtual bool HasNext(uint32_t sm, uint64_t now_ns) const = 0;
+  // While nothing of what it chooses among runs, and nothing else changes: when Pick may return something to an SM to
+  // which it does not now, or kNever.
+  virtual uint64_t PicksAgainAtNs(uint64_t) const { return kNever; }
   // The share is about to be destroyed.
   virtual void Forget(SpaceShare* share) = 0;
   // Whether one share has all SMs at a time.

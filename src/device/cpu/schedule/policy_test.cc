@@ -281,6 +281,24 @@ TEST(TimeSlicePolicy, ASpaceThatRunsDryEndsItsQuantum) {
   EXPECT_EQ(policy->Pick(0, 1), &other);
 }
 
+TEST(TimeSlicePolicy, ASpaceWhoseSmsDoNotComeKeepsTheDeviceForItsQuantumAtMost) {
+  const auto policy = NewTimeSlicePolicy();
+  SpaceShare owner, other;
+  owner.sms = SmSet(1);
+  Offer(*policy, owner);
+  ASSERT_EQ(policy->Pick(0, 0), &owner);
+  ASSERT_EQ(policy->Pick(1, kMs), nullptr);
+  EXPECT_EQ(policy->PicksAgainAtNs(kMs), kNever) << "nobody else wants anything";
+  Offer(*policy, other);
+  ASSERT_EQ(policy->Pick(1, kMs), nullptr);
+  EXPECT_EQ(policy->PicksAgainAtNs(kMs), 2 * kMs);
+  owner.cap.Begin();
+  EXPECT_EQ(policy->PicksAgainAtNs(kMs), kNever) << "what runs is looked at";
+  EXPECT_EQ(policy->PicksAgainAtNs(3 * kMs), kNever);
+  owner.cap.End();
+  EXPECT_EQ(policy->Pick(1, policy->PicksAgainAtNs(kMs)), &other);
+}
+
 TEST(TimeSlicePolicy, AloneASpaceGoesOnWithoutEnd) {
   const auto policy = NewTimeSlicePolicy();
   SpaceShare alone;

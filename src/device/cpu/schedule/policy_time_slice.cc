@@ -56,6 +56,12 @@ class TimeSlicePolicy final : public SchedulingPolicy {
     return (owner_ == nullptr || owner_->running() == 0) && !offered_.empty();
   }
 
+  // The owner's work is only for SMs that do not come. If some of it runs, the ticker sees to the end of its quantum.
+  uint64_t PicksAgainAtNs(uint64_t now_ns) const override {
+    return owner_ != nullptr && owner_->running() == 0 && OthersWait() && OwnerGoesOn(now_ns) ? quantum_end_ns_
+                                                                                              : kNever;
+  }
+
   void Forget(SpaceShare* share) override {
     if (owner_ == share) owner_ = nullptr;
   }

@@ -120,7 +120,9 @@ void Scheduler::StepAway(SmState& sm) {
     sm.away = true;
     away_.store(away_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     TellOfRest(sm);
-    wake = (offered_ != 0 && IdleSmHasNext(clock_())) || (!parked_.empty() && !HasAllCores());
+    const uint64_t now_ns = clock_();
+    wake = (offered_ != 0 && IdleSmHasNext(now_ns)) || (!parked_.empty() && !HasAllCores());
+    wake |= policy_->PicksAgainAtNs(now_ns) != kNever;  // of which somebody else must know
     if (wake) gate_.Advance();  // who has looked since that was offered, or parked, looks again
   }
   if (wake) Wake();
@@ -159,6 +161,7 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
       TellOfRest(sm);
       if (peers_ != nullptr) TellOfRoom();
       request.wake = TellOthers(now_ns);
+      *retry_at_ns = std::min(*retry_at_ns, policy_->PicksAgainAtNs(now_ns));
       *seen = gate_.epoch();
     }
   }

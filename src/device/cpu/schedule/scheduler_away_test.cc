@@ -10,7 +10,9 @@ namespace {
 class SchedulerAway : public testing::Test {
  protected:
   static constexpr uint32_t kSms = 4;
-  SchedulerAway() : ticker_([](uint64_t) { return kNever; }), scheduler_({.sms = kSms, .cores = 2}, &ticker_, &pool_) {
+  SchedulerAway()
+      : ticker_([](uint64_t) { return kNever; }),
+        scheduler_({.sms = kSms, .cores = 2}, &ticker_, &pool_, [] { return now_ns; }) {
     for (uint32_t i = 0; i < kSms; ++i) scheduler_.sm(i).thread = &threads_[i];
     for (Work& work : works_) scheduler_.AddShare(&work.share);
   }
@@ -27,10 +29,7 @@ class SchedulerAway : public testing::Test {
     work.task.habits = &work.habits;
     scheduler_.Perform(scheduler_.Submit(&work.task));
   }
-  bool Take(uint32_t sm) {
-    uint64_t retry_at_ns;
-    return scheduler_.Take(scheduler_.sm(sm), &chunks_[sm], &seen_[sm], &retry_at_ns);
-  }
+  bool Take(uint32_t sm) { return scheduler_.Take(scheduler_.sm(sm), &chunks_[sm], &seen_[sm], &retry_at_ns_); }
   bool Finish(uint32_t sm, ChunkResult result) {
     result.end_ns = scheduler_.sm(sm).begin_ns + 1000;
     const bool done = scheduler_.Finish(scheduler_.sm(sm), chunks_[sm], result);
@@ -38,6 +37,8 @@ class SchedulerAway : public testing::Test {
     return done;
   }
   bool Sleeps(uint32_t sm) { return scheduler_.gate().LieDown(seen_[sm], !scheduler_.restricted()); }
+
+  static inline uint64_t now_ns = 1'000'000'000;
 
   Ticker ticker_;
   BlockPool pool_;
@@ -47,6 +48,7 @@ class SchedulerAway : public testing::Test {
   Work works_[2];
   Chunk chunks_[kSms];
   uint32_t seen_[kSms] = {};
+  uint64_t retry_at_ns_ = 0;
 };
 
 TEST_F(SchedulerAway, AnotherThatHasLookedInVainTakesTheBlockThatItLeavesWaiting) {
@@ -73,6 +75,27 @@ TEST_F(SchedulerAway, AnotherThatHasLookedInVainTakesTheTurnOfItsClient) {
   scheduler_.StepAway(scheduler_.sm(0));
   ASSERT_FALSE(Sleeps(1));
   EXPECT_TRUE(Take(1));
+}
+
+TEST_F(SchedulerAway, AnSmWhoseClientHasTheDeviceKeepsOthersWaitingForAQuantumAtMost) {
+  scheduler_.SetPolicy(Policy::kTimeSlice);
+  scheduler_.SetLimits(&works_[0].share, {.sms = SmSet(1)});  // SM 0
+  works_[0].habits.ns = 1'000'000;  // a chunk is a block
+  Submit(works_[0], 3);
+  ASSERT_TRUE(Take(0));
+  Submit(works_[1], 1);
+  ASSERT_FALSE(Take(1));
+  EXPECT_EQ(retry_at_ns_, kNever) << "the ticker looks";
+  ASSERT_TRUE(Sleeps(1));
+  ASSERT_FALSE(Finish(0, {.finished = 1}));
+  scheduler_.StepAway(scheduler_.sm(0));
+  ASSERT_EQ(scheduler_.gate().owed(), 1u);
+  scheduler_.gate().GetUp(true);
+  ASSERT_FALSE(Take(1)) << "the quantum is not over";
+  ASSERT_NE(retry_at_ns_, kNever);
+  now_ns = retry_at_ns_;
+  ASSERT_TRUE(Take(1));
+  EXPECT_EQ(chunks_[1].task, &works_[1].task);
 }
 
 }  // namespace
