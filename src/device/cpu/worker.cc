@@ -350,6 +350,7 @@ bool Worker::Drowse(uint32_t seen, uint64_t retry_at_ns) {
   }
   const bool has_rings = idle_->has_work.load(std::memory_order_acquire);
   if (has_rings && idle_->work.leave) idle_->work.leave();  // it has polled, and does not any more
+  IdleGate& gate = scheduler_->gate();
   const uint64_t begin_ns = NowNs();
   uint64_t last_ns = begin_ns;
   bool looks = false;  // in the place of one that has got work, and whose chunk is no short one, or that has no core
@@ -357,12 +358,14 @@ bool Worker::Drowse(uint32_t seen, uint64_t retry_at_ns) {
     CpuRelax();
     if (++rounds % 8 != 0) return false;
     const uint64_t now_ns = NowNs();
+    looks = gate.HasCore(last_ns, now_ns);
+    if (looks) return true;
     if (now_ns - begin_ns > kPureSpinNs) LetOthersRun();
     if (now_ns - idle_since_ns_ >= spin_ns_ || now_ns - std::exchange(last_ns, now_ns) > kStolenNs) return true;
     looks = now_ns >= retry_at_ns || (has_rings && idle_->IsUnwatched(now_ns));
     return looks;
   };
-  const bool woken = scheduler_->gate().Drowse(seen, !scheduler_->restricted(), is_over);
+  const bool woken = gate.Drowse(seen, !scheduler_->restricted(), is_over);
   idle_->drowsers.fetch_sub(1);
   return woken || looks;
 }

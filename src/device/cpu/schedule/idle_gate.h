@@ -13,7 +13,9 @@
 //
 // A sleeper whose work mostly comes within microseconds *drowses* first: it spins on a word of its own kind, since a
 // system call for who wakes it, and the way out of an idle core for itself, take as long as a short kernel. Wakers
-// prefer one that drowses; it has a token as any sleeper, so work that one SM can do rouses nobody else.
+// prefer one that drowses; it has a token as any sleeper, so work that one SM can do rouses nobody else. But its
+// thread may lose its core to others, for milliseconds: if none of those that drowse has been on a core for some
+// microseconds, a sleeper is woken in their place, as if nobody drowsed.
 //
 // No wake-up is lost between a worker that finds nothing and a submitter that finds no sleeper: the worker counts
 // itself as a sleeper, then compares the epoch; the submitter advances the epoch, then looks for sleepers (an event
@@ -53,6 +55,7 @@ class GateFiles {
   void Post(uint64_t count);
   Edges Wait(uint64_t until_ns);
   uint64_t TakePosts();  // all pending ones
+  static uint64_t NowNs() { return tutti::NowNs(); }
 
  private:
   os::Fd epoll_;
@@ -89,6 +92,14 @@ class BasicIdleGate {
   // again. True if it was woken, or if the epoch differs from `seen`: then look again.
   template <typename Over>
   bool Drowse(uint32_t seen, bool takes_all, Over over);
+  // `over` says every microsecond or so, by this, that the worker has its core; it did so last at `last_ns`. True if
+  // a wake-up may have gone elsewhere since: then it is over.
+  bool HasCore(uint64_t last_ns, uint64_t now_ns) {
+    // Of many that drowse one is enough. Seen late, it costs a system call.
+    const uint64_t said_ns = on_core_ns_.load(std::memory_order_relaxed);
+    if (now_ns > said_ns && now_ns - said_ns > kSayPauseNs) on_core_ns_.store(now_ns, std::memory_order_relaxed);
+    return now_ns - last_ns > kOffCoreNs / 2 && owed() != 0;
+  }
 
   // Sleep in two steps, for one driver of several workers that waits for all of them (testing/many_sms.h): false if the
   // worker is to look again at once; else it sleeps until it gets up, by a post or by itself.
@@ -109,8 +120,11 @@ class BasicIdleGate {
   bool ClaimSleeper(uint64_t turn_into);
   bool TakePost();
   bool PostOne();
+  bool AreOffCore() const;
   bool TakeCall();
   bool StopDrowsing();
+
+  static constexpr uint64_t kOffCoreNs = 5'000, kSayPauseNs = 1'000;
 
   // Workers in Drowse are as many as both halves together.
   static constexpr uint64_t kDrowser = 1;
@@ -120,6 +134,7 @@ class BasicIdleGate {
   Atomic<uint32_t> epoch_{0};
   Atomic<uint64_t> tokens_{0};  // sleepers, and above them what is owed
   Atomic<uint64_t> drowsers_{0};  // those that nobody has called, and above them calls: wake-ups that one of them takes
+  alignas(64) Atomic<uint64_t> on_core_ns_{0};  // when one of them last had its core
 };
 
 // A worker that gets up claims its own token, a waker claims one for a sleeper.
@@ -145,11 +160,19 @@ void BasicIdleGate<Files>::WakeAll() {
 template <typename Files>
 bool BasicIdleGate<Files>::PostOne() {
   uint64_t drowsers = drowsers_.load(std::memory_order_seq_cst);
+  if (static_cast<uint32_t>(drowsers) != 0 && AreOffCore()) drowsers = 0;
   while (static_cast<uint32_t>(drowsers) != 0) {
     if (drowsers_.compare_exchange_weak(drowsers, drowsers - kDrowser + kCall, std::memory_order_seq_cst)) return false;
   }
   files_.Post(1);
   return true;
+}
+
+// The clock first: whoever says meanwhile that it has its core is not taken for one that has lost it.
+template <typename Files>
+bool BasicIdleGate<Files>::AreOffCore() const {
+  const uint64_t now_ns = Files::NowNs(), on_core_ns = on_core_ns_.load(std::memory_order_relaxed);
+  return now_ns > on_core_ns && now_ns - on_core_ns > kOffCoreNs;
 }
 
 // Any of those that drowse, whoever was meant.
@@ -181,6 +204,7 @@ template <typename Files>
 template <typename Over>
 bool BasicIdleGate<Files>::Drowse(uint32_t seen, bool takes_all, Over over) {
   if (!BecomeSleeper(seen, takes_all)) return true;
+  on_core_ns_.store(Files::NowNs(), std::memory_order_relaxed);
   drowsers_.fetch_add(kDrowser, std::memory_order_seq_cst);
   const bool moved = epoch() != seen;
   while (!moved && !over()) {

@@ -20,6 +20,8 @@ struct Case {
   bool ends = false;  // a sleep, by itself, once for each worker
   uint32_t cores = 8;  // of fewer than workers: nobody is woken while so many are awake and one of them will look
   bool leaves = false;  // the first worker steps away, for ever
+  bool off_core = false;  // the submitter takes those that drowse for such as have lost their cores
+  bool gone = false;  // so has the first worker, for ever, before work comes
   bool quiet = false;  // work comes with the wake of a sleeper, if there is one, and the epoch does not move
   // What this variant leaves out, to show that it is needed.
   bool no_advance = false;  // of the epoch, after a submission
@@ -58,13 +60,17 @@ struct MadeUpFiles {
   void Post(uint64_t count);
   Edges Wait(uint64_t until_ns);
   uint64_t TakePosts();
+  static uint64_t NowNs();
 };
+
+constexpr uint64_t kShortNs = 4'000, kLongNs = 1'000'000;  // of those that drowse: not to be noticed by others; to be
 
 class Device final : public Threads {
  public:
   explicit Device(const Case& plan) : plan_(plan) {
     for (uint32_t i = 0; i < plan.workers; ++i) Start("worker", [this, i] { Work(1u << i); }, /*may_wait=*/true);
     Start("submitter", [this] {
+      if (plan_.gone) Until([this] { return gone_.peek(); });
       for (uint32_t i = plan_.leaves ? 1 : 0; i < plan_.workers - plan_.spare; ++i)
         plan_.quiet ? WakeWith(1u << i) : Submit(1u << i);
     });
@@ -78,6 +84,8 @@ class Device final : public Threads {
 
   Word<uint64_t> posts_{0};
   Word<bool> edge_{false};
+
+  uint64_t ClockNs() const { return plan_.off_core && running() == plan_.workers ? kLongNs : 0; }
 
  private:
   std::string ProblemAtEnd() override { return tasks_.peek() == 0 ? "" : "work waits, and nobody will look"; }
@@ -105,6 +113,10 @@ class Device final : public Threads {
     Until([this] { return !locked_.peek(); });
     away_.Put(away_.peek() + 1);
     if (tasks_.peek() != 0 && !plan_.no_wake_for_it) Wake();
+  }
+  void LoseCore() {
+    gone_.Put(true);
+    Until([] { return false; });
   }
   void Wake() {
     if (plan_.restricted && !plan_.one_wake) {
@@ -137,7 +149,11 @@ class Device final : public Threads {
         if (plan_.late_epoch) seen = gate_.epoch();
       }
       if (self < 1u << plan_.drowsers) {
-        const bool woken = gate_.Drowse(seen, !plan_.restricted, [looks = 0]() mutable { return looks++ != 0; });
+        const bool woken = gate_.Drowse(seen, !plan_.restricted, [this, looks = 0]() mutable {
+          if (plan_.off_core && gate_.HasCore(0, kShortNs)) return true;
+          if (plan_.gone && running() == 0) LoseCore();
+          return looks++ != 0;
+        });
         if (woken && !plan_.deaf) continue;
         if (plan_.late_epoch) seen = gate_.epoch();
       }
@@ -152,6 +168,7 @@ class Device final : public Threads {
   Word<uint32_t> busy_{0};
   Word<uint32_t> away_{0};
   Word<bool> locked_{false};
+  Word<bool> gone_{false};
   BasicIdleGate<MadeUpFiles> gate_;
 };
 
@@ -175,6 +192,7 @@ MadeUpFiles::Edges MadeUpFiles::Wait(uint64_t until_ns) {
   return {.post = by_post};
 }
 uint64_t MadeUpFiles::TakePosts() { return World().posts_.exchange(0); }
+uint64_t MadeUpFiles::NowNs() { return World().ClockNs(); }
 
 Outcome Try(const Case& plan) {
   return Explore([&] { return std::make_unique<Device>(plan); });
@@ -202,6 +220,25 @@ TEST_F(IdleGateInterleavings, WorkIsTakenThoughWorkersDrowse) {
 
 TEST_F(IdleGateInterleavings, WorkIsTakenThoughTwoDrowseAndAThirdSleeps) {
   AllIsTaken({.workers = 3, .spare = 2, .drowsers = 2});
+}
+
+TEST_F(IdleGateInterleavings, WorkIsTakenThoughWorkersThatDrowseAreTakenForSuchAsHaveLostTheirCores) {
+  for (const uint32_t drowsers : {1, 2}) {
+    for (const bool ends : {false, true}) AllIsTaken({.drowsers = drowsers, .ends = ends, .off_core = true});
+    AllIsTaken({.drowsers = drowsers, .off_core = true, .quiet = true});
+  }
+  AllIsTaken({.restricted = true, .drowsers = 2, .off_core = true});
+  AllIsTaken({.workers = 3, .spare = 2, .drowsers = 1, .off_core = true});
+}
+
+TEST_F(IdleGateInterleavings, WorkIsTakenByAnotherThanTheOneThatHasLostItsCoreAsItDrowsed) {
+  for (const bool quiet : {false, true})
+    AllIsTaken({.spare = 1, .drowsers = 1, .off_core = true, .gone = true, .quiet = quiet});
+  AllIsTaken({.workers = 3, .spare = 1, .drowsers = 1, .off_core = true, .gone = true});
+}
+
+TEST_F(IdleGateInterleavings, IfOneIsCalledThatHasLostItsCoreWorkIsLeftAndSeenToBe) {
+  SomethingWaits({.spare = 1, .drowsers = 1, .gone = true});
 }
 
 TEST_F(IdleGateInterleavings, AWakeOfAWorkerThatSleepsIsHeard) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -75,6 +76,51 @@ TEST(IdleGate, ASleepEndsAtItsTime) {
   const uint64_t begin_ns = NowNs();
   gate.Sleep(gate.epoch(), begin_ns + 1'000'000, true);
   EXPECT_GE(NowNs(), begin_ns + 1'000'000);
+}
+
+// One worker and its waker, in the same thread.
+struct SimulatedFiles {
+  template <typename T>
+  using Atomic = std::atomic<T>;
+  struct Edges {
+    bool post = false;
+    bool doorbell = false;
+  };
+  struct Patience {
+    void Wait() {}
+  };
+  static inline uint64_t now_ns = 0;
+  uint64_t posts = 0;
+
+  void Post(uint64_t count) { posts += count; }
+  Edges Wait(uint64_t) { return {.post = posts != 0}; }
+  uint64_t TakePosts() { return std::exchange(posts, 0); }
+  static uint64_t NowNs() { return now_ns; }
+};
+
+TEST(IdleGate, AWorkerThatDrowsesIsCalledUnlessItHasLostItsCore) {
+  constexpr uint64_t kUs = 1'000;
+  BasicIdleGate<SimulatedFiles> gate;
+  for (const uint64_t off_us : {1, 1'000}) {
+    uint64_t last_ns = SimulatedFiles::now_ns = 1'000'000'000;
+    for (int looks = 0; looks < 100; ++looks) {
+      bool is_over = false;
+      int asked = 0;
+      EXPECT_TRUE(gate.Drowse(gate.epoch(), true, [&] {
+        SimulatedFiles::now_ns += kUs;
+        if (++asked == 2) return true;  // it has not heard
+        EXPECT_FALSE(gate.HasCore(last_ns, SimulatedFiles::now_ns)) << "nobody has been woken";
+        last_ns = SimulatedFiles::now_ns;
+        SimulatedFiles::now_ns += off_us * kUs;
+        EXPECT_EQ(gate.WakeOne(), off_us > 100) << "by a system call, of which a sleeper hears";
+        is_over = gate.HasCore(last_ns, SimulatedFiles::now_ns);
+        return is_over;
+      })) << "nobody else sleeps";
+      EXPECT_EQ(is_over, off_us > 100);
+      EXPECT_EQ(gate.sleepers() + gate.owed(), 0u);
+      last_ns = SimulatedFiles::now_ns;
+    }
+  }
 }
 
 }  // namespace
