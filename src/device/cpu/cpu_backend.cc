@@ -50,7 +50,7 @@ class CpuBackend final : public Backend {
         client_host_bytes_(settings.client_host_bytes),
         loaded_kernels_(settings.loaded_kernels),
         page_maker_(settings.nice, os::NodesOfThisThread().size() < 2),
-        cores_(static_cast<uint32_t>(Served(settings).size()) * settings.sms, os::CoresOfThisProcess()),
+        cores_(static_cast<uint32_t>(Served(settings).size()) * settings.sms, settings.sms, os::CoresOfThisProcess()),
         ticker_([this](uint64_t now_ns) { return Tick(now_ns); }) {
     guest::InstallGuestFaultHandlers();
     // A spinning SM saves a launch the wake-up. Few poll the rings, for each delays the clients' stores to them; the

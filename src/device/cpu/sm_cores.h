@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -39,8 +40,10 @@ class BasicSmCores {
   static constexpr uint64_t kLeastPauseNs = 200'000;
   static constexpr uint64_t kMostPauseNs = 50'000'000;
 
-  // Without effect if there are not as many cores as SMs.
-  BasicSmCores(uint32_t sms, uint32_t cores) : spreads_(sms > 1 && sms <= cores), places_(sms) {}
+  // Without effect if there are not as many cores as SMs. `of_device`: SMs of each device, whose numbers follow each
+  // other.
+  BasicSmCores(uint32_t sms, uint32_t of_device, uint32_t cores)
+      : spreads_(sms > 1 && sms <= cores), of_device_(of_device), places_(sms) {}
 
   void Begins(uint32_t sm, pid_t thread) { places_[sm].thread.store(thread, std::memory_order_relaxed); }
   // It begins work, or looks for some. Two loads if nothing has changed.
@@ -60,18 +63,19 @@ class BasicSmCores {
     places_[sm].core.store(kAsleep, std::memory_order_relaxed);
     places_[sm].moved_ns = 0;
   }
-  // It has woken one that slept. Which one is not known; the system wakes the one that went to sleep last.
+  // It has woken one of its device that slept. Which one is not known; the system wakes that which went to sleep last.
   void HasWoken(uint32_t sm) {
     if (!spreads_) return;
     Runs(sm);
     const Place* woken = nullptr;
-    for (const Place& place : places_) {
+    const uint32_t first = sm - sm % of_device_;
+    for (const Place& place : std::span(places_).subspan(first, of_device_)) {
       if (place.core.load(std::memory_order_relaxed) != kAsleep) continue;
       if (woken == nullptr ||
           place.slept.load(std::memory_order_relaxed) > woken->slept.load(std::memory_order_relaxed))
         woken = &place;
     }
-    if (woken != nullptr) Move(woken->thread.load(std::memory_order_relaxed));
+    if (woken != nullptr) Move(*woken, kAsleep, woken->thread.load(std::memory_order_relaxed));
   }
 
  private:
@@ -91,7 +95,7 @@ class BasicSmCores {
     if (SharesWithOther(sm, core) && MayMove(places_[sm])) {
       // Where it was last is free, and it is not where the other one is.
       places_[sm].core.store(kUnknown, std::memory_order_relaxed);
-      if (Move(0)) core = System::Core();
+      if (Move(places_[sm], kUnknown, 0)) core = System::Core();
       if (core < 0 || core >= kMostCores) return;
     }
     places_[sm].core.store(core, std::memory_order_relaxed);
@@ -114,16 +118,20 @@ class BasicSmCores {
 
   // To a core that no SM has that is awake. One at a time: another move of that thread would take what this one leaves
   // it for a moment for all the cores that it may use. Nobody waits for another's, who may have got a core of which
-  // others make use.
-  bool Move(pid_t thread) {
+  // others make use. One that is not at `core` any more has come to one by itself, and keeps it, also if it comes as it
+  // is moved: its own core is never one that is taken.
+  bool Move(const Place& moved, int core, pid_t thread) {
     const std::unique_lock lock(moves_, std::try_to_lock);
-    if (!lock) return false;
+    if (!lock || moved.core.load(std::memory_order_relaxed) != core) return false;
     std::vector<int> taken;
-    for (const Place& place : places_) taken.push_back(place.core.load(std::memory_order_relaxed));
+    for (const Place& place : places_) {
+      if (&place != &moved) taken.push_back(place.core.load(std::memory_order_relaxed));
+    }
     return System::Move(thread, taken);
   }
 
   const bool spreads_;
+  const uint32_t of_device_;
   std::vector<Place> places_;
   std::atomic<uint32_t> newest_[kMostCores] = {};  // the SM that came to this core last, and 1
   std::atomic<uint64_t> sleeps_{1};

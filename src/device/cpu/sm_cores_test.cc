@@ -42,13 +42,13 @@ class SmCoresTest : public testing::Test {
   using Cores = BasicSmCores<SimulatedCores>;
   static constexpr uint64_t kMs = 1'000'000;
 
-  void Start(uint32_t sms, int cores) {
+  void Start(uint32_t sms, int cores, uint32_t devices = 1) {
     SimulatedCores::core_of.clear();
     SimulatedCores::cores = cores;
     SimulatedCores::moves = 0;
     SimulatedCores::now_ns = 1000 * kMs;
     SimulatedCores::while_moving = nullptr;
-    cores_ = std::make_unique<Cores>(sms, cores);
+    cores_ = std::make_unique<Cores>(sms, sms / devices, cores);
     for (uint32_t sm = 0; sm < sms; ++sm) cores_->Begins(sm, Thread(sm));
   }
   static pid_t Thread(uint32_t sm) { return static_cast<pid_t>(100 + sm); }
@@ -127,7 +127,7 @@ struct CountedMoves {
 
 // A thread's move narrows what it may use for a moment: its own, meanwhile, would make that last.
 TEST(SmCoresThreads, MovesFollowEachOther) {
-  BasicSmCores<CountedMoves> cores(3, 3);
+  BasicSmCores<CountedMoves> cores(3, 3, 3);
   cores.Begins(2, 1);
   cores.Sleeps(2);  // and is woken again and again
   std::vector<std::thread> threads;
@@ -138,6 +138,37 @@ TEST(SmCoresThreads, MovesFollowEachOther) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(CountedMoves::most, 1);
+}
+
+// Thread 0 is on core 0; thread 1 on core 1, whenever it runs.
+struct OwnCores {
+  static inline thread_local int core = 0;
+  static inline std::atomic<int> count{0}, driven_off{0};
+
+  static int Core() { return core; }
+  static bool Move(pid_t thread, const std::vector<int>& taken) {
+    ++count;
+    if (thread == 1 && std::ranges::find(taken, 1) != taken.end()) ++driven_off;
+    return true;
+  }
+  static uint64_t NowNs() { return tutti::NowNs(); }
+};
+
+TEST(SmCoresThreads, OneThatHasBeenWokenAndRunsIsNotDrivenOffItsCore) {
+  BasicSmCores<OwnCores> cores(2, 2, 2);
+  cores.Begins(1, 1);
+  std::atomic<bool> ends{false};
+  std::thread woken([&] {
+    OwnCores::core = 1;
+    while (!ends) {
+      cores.Sleeps(1);
+      cores.Runs(1);
+    }
+  });
+  while (OwnCores::count < 20'000) cores.HasWoken(0);
+  ends = true;
+  woken.join();
+  EXPECT_EQ(OwnCores::driven_off, 0);
 }
 
 // Its core goes to the other one while it is on its way: that must not leave it as well.
@@ -193,6 +224,21 @@ TEST_F(SmCoresTest, OneThatHasBeenWokenIsMovedOffTheWakersCoreBeforeItRuns) {
   SimulatedCores::core_of[Thread(1)] = 1;
   As(2, [&] { cores_->HasWoken(2); });
   EXPECT_EQ(CoreOf(1), 2) << "two have a core: the third is left";
+}
+
+TEST_F(SmCoresTest, OneOfAnotherDeviceThatSleepsIsNotTheOneThatHasBeenWoken) {
+  Start(4, 4, 2);
+  for (uint32_t sm = 0; sm < 4; ++sm) RunOn(sm, static_cast<int>(sm));
+  for (const uint32_t sm : {1, 2, 3}) As(sm, [&] { cores_->Sleeps(sm); });
+  SimulatedCores::core_of[Thread(1)] = 0;
+  As(0, [&] { cores_->HasWoken(0); });
+  EXPECT_EQ(CoreOf(1), 1);
+  EXPECT_EQ(SimulatedCores::moves, 1);
+  Run(1);
+  SimulatedCores::core_of[Thread(3)] = 2;
+  RunOn(2, 2);
+  As(2, [&] { cores_->HasWoken(2); });
+  EXPECT_EQ(CoreOf(3), 3);
 }
 
 TEST_F(SmCoresTest, AWakerKnowsWhereItIsItself) {
