@@ -34,4 +34,19 @@ bool MoveThread(pid_t thread, std::span<const int> taken) {
   return MoveThread(masks, thread, taken);
 }
 
+namespace {
+
+constinit thread_local bool expects_moves = false;
+
+}  // namespace
+
+void ExpectMoves() { expects_moves = true; }
+bool ExpectsMoves() { return expects_moves; }
+
+void UseCoresOfThisProcess() {
+  SystemMasks masks;
+  cpu_set_t most;
+  if (masks.Get(getpid(), &most)) WidenThread(masks, 0, most);
+}
+
 }  // namespace tutti::os

@@ -21,4 +21,10 @@ int CoreOfThisThread();
 // that is restricted; for the calling thread also the way to the other core.
 bool MoveThread(pid_t thread, std::span<const int> taken);
 
+// Others move the calling thread from now on. So a thread that it starts (os/thread.h) does not keep what it may use at
+// that moment, but may use what this process's first thread may.
+void ExpectMoves();
+bool ExpectsMoves();
+void UseCoresOfThisProcess();
+
 }  // namespace tutti::os

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "os/thread.h"
+
 namespace tutti::os {
 namespace {
 
@@ -78,6 +80,42 @@ TEST(Cores, AThreadThatRunsIsMovedByAnother) {
   }
   ends = true;
   other.join();
+}
+
+void Restrict(pid_t thread, const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) CPU_SET(static_cast<size_t>(core), &set);
+  ASSERT_EQ(sched_setaffinity(thread, sizeof set, &set), 0);
+}
+
+// The cores of a thread that is started by one that may use only the last core at that moment.
+std::vector<int> CoresOfOneStartedBy(bool expects_moves) {
+  std::vector<int> cores;
+  std::thread([&] {
+    const std::vector<int> all = CoresOf(0);
+    if (expects_moves) ExpectMoves();
+    Restrict(0, {all.back()});
+    StartThread("started", [&cores] { cores = CoresOf(0); }).join();
+  }).join();
+  return cores;
+}
+
+TEST(Cores, AThreadThatIsStartedByOneThatIsBeingMovedMayUseThoseOfTheProcess) {
+  const std::vector<int> all = CoresOf(getpid());
+  EXPECT_EQ(CoresOfOneStartedBy(true), all);
+  EXPECT_EQ(CoresOfOneStartedBy(false), std::vector<int>{all.back()}) << "somebody may have meant it so";
+  const auto restricted = [&] {
+    Restrict(getpid(), {all.front()});
+    return CoresOf(getpid());
+  }();
+  std::thread starts([&] {
+    ExpectMoves();
+    Restrict(0, all);
+    StartThread("started", [&] { EXPECT_EQ(CoresOf(0), restricted) << "as the process is"; }).join();
+  });
+  starts.join();
+  Restrict(getpid(), all);
 }
 
 TEST(Cores, NoSuchThreadIsNotMoved) { EXPECT_FALSE(MoveThread(0x7fffffff, {})); }

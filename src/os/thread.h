@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "os/cores.h"
 
 namespace tutti::os {
 
@@ -27,14 +28,16 @@ void HeapIsDue();
 void TakeHeap();
 void HeapIsNotDue();
 
-// Runs `body` in a new thread of this name (at most 15 characters). The result is not joinable if the system has no
+// Runs `body` in a new thread of this name (at most 15 characters), on the cores that the calling one may use, unless
+// others move that (cores.h). The result is not joinable if the system has no
 // resources for another thread (process limit, memory); the caller then does without it.
 template <typename Body>
 std::thread TryStartThread(const std::string& name, Body body) {
   HeapIsDue();
   try {
-    std::thread thread([body = std::move(body)]() mutable {
+    std::thread thread([body = std::move(body), is_narrow = ExpectsMoves()]() mutable {
       TakeHeap();
+      if (is_narrow) UseCoresOfThisProcess();
       body();
     });
     pthread_setname_np(thread.native_handle(), name.c_str());

@@ -17,6 +17,7 @@
 #include "device/cpu/cpu_space.h"
 #include "device/cpu/exec/fault_report.h"
 #include "device/cpu/schedule/sm_thread.h"
+#include "os/cores.h"
 #include "os/memory_nodes.h"
 #include "os/thread.h"
 #include "os/time_slice.h"
@@ -63,6 +64,7 @@ Worker::~Worker() { thread_.join(); }
 
 void Worker::Loop() {
   os::StayOn(processors_);  // before it touches memory that it keeps
+  os::ExpectMoves();
   const guest::GuestThreadScope scope(&guest_);
   cores_->Begins(number_, guest_.tid);
   const SmThread sm_thread(scheduler_, sm_);
