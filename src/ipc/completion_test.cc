@@ -1,8 +1,12 @@
 // Waiting in the client for completions and replies, with a thread in the server's place.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -130,6 +134,60 @@ TEST_F(CompletionTest, RepliesReachTheirCallers) {
   }
   for (auto& caller : callers) caller.join();
   server.join();
+}
+
+// R, S, ...: of a thread of this process.
+char StateOf(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  const size_t name_end = stat.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= stat.size() ? '?' : stat[name_end + 2];
+}
+
+// Its server may have been stopped: then it would use up a core for as long.
+TEST_F(CompletionTest, OneThatFindsAllSlotsInUseSleepsUntilOneIsFree) {
+  RingConsumer consumer(channel_);
+  const auto next_slot = [&] {
+    for (;;) {
+      if (const auto record = consumer.Next().value()) return record->Unchecked().reply;
+      std::this_thread::yield();
+    }
+  };
+  const auto answer = [&](uint16_t index) {
+    wire::ReplySlot& slot = channel_->replies[index];
+    if (slot.state.exchange(static_cast<uint32_t>(wire::ReplyState::kDone)) ==
+        static_cast<uint32_t>(wire::ReplyState::kPendingAsleep))
+      os::FutexWake(&slot.state);
+  };
+  const auto call = [&] { EXPECT_EQ(replies_.Call(wire::RecordKind::kAllocate, wire::AllocateBody{}).status, 0); };
+  std::thread first(call);
+  const uint16_t slot = next_slot();
+  for (uint16_t other = 0; other < wire::kReplySlots; ++other) {
+    if (other != slot) channel_->replies[other].state = static_cast<uint32_t>(wire::ReplyState::kPending);
+  }
+  std::atomic<pid_t> thread{0};
+  std::thread second([&] {
+    thread = gettid();
+    call();
+  });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while ((thread == 0 || StateOf(thread) != 'S') && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  EXPECT_EQ(StateOf(thread), 'S');
+  answer(slot);
+  first.join();
+  EXPECT_EQ(next_slot(), slot);
+  answer(slot);
+  second.join();
+}
+
+TEST_F(CompletionTest, OneThatFindsAllSlotsInUseLearnsThatTheServerHasDied) {
+  for (wire::ReplySlot& slot : channel_->replies) slot.state = static_cast<uint32_t>(wire::ReplyState::kPending);
+  std::thread caller([&] { EXPECT_EQ(replies_.Call(wire::RecordKind::kAllocate, wire::AllocateBody{}).status, 806); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  sockets_.second.Reset();
+  caller.join();
 }
 
 TEST_F(CompletionTest, CallerLearnsThatTheSessionHasEnded) {

@@ -33,8 +33,10 @@ class ReplySlots {
   }
 
  private:
-  // A free slot, now kPending; waits for one if all are taken. Returns 0, or what the session ended with.
+  bool TryTake(uint16_t* slot);
+  // A free slot, now kPending; sleeps until there is one if all are taken. Returns 0, or what the session ended with.
   int32_t Take(uint16_t* slot);
+  void Free(uint16_t slot);
   // Waits for the answer and frees the slot.
   Reply Await(uint16_t slot, const std::function<void()>& meanwhile);
 
@@ -43,6 +45,8 @@ class ReplySlots {
   PeerWatch* watch_;
   SpinBudget spin_;
   std::atomic<uint32_t> next_{0};
+  std::atomic<uint32_t> takers_{0};  // that sleep, or are about to
+  std::atomic<uint32_t> freed_{0};  // futex: changes when a slot is freed while there are takers
 };
 
 }  // namespace tutti::ipc
