@@ -21,8 +21,11 @@ enum DeviceTraits : uint32_t {
   kDeviceSharedContexts = 1u << 8,  // clients of a user share a context of the driver
   kDeviceFencedKernels = 1u << 9,  // there kernels check their own addresses
   kDeviceMakesArrays = 1u << 10,  // it makes arrays and textures itself (wire/arrays.h); with kDeviceNoArrays
+  // Its streams are given what comes next before what they have is done, and tell what is done piece by piece: where
+  // somebody may wait for a position, and for nothing behind it, it is told (kEventRecord).
+  kDeviceNeedsPoints = 1u << 11,
 };
-inline constexpr uint32_t kAllDeviceTraits = (1u << 11) - 1;
+inline constexpr uint32_t kAllDeviceTraits = (1u << 12) - 1;
 inline constexpr uint32_t kAllDeviceLimits =
     kDeviceEndsKernels | kDevicePercentages | kDevicePartitions | kDevicePriorities;
 

@@ -82,7 +82,7 @@ int Event::Record(Stream& stream) {
     CU_ASSIGN(number, shared_->Record(stream));
   }
   if (time_slot_ == 0) {
-    mark = stream.FullMark();
+    mark = stream.Point();
   } else {
     const uint64_t ticket = stream.Submit(wire::RecordKind::kEventRecord, wire::EventRecordBody{.event = time_slot_});
     mark = stream.LastMark();

@@ -1,8 +1,9 @@
 // An event: a position in a stream, and the time at which it was reached.
 //
-// Recording an event without timing sends nothing: the position is known (the stream and its last ticket). One with
-// timing sends a record that makes the server write the time into the event's slot of the completion page. One of
-// several processes counts its recordings in memory that they share (client/copy/shared_event.h).
+// The position of an event without timing is known (the stream and its last ticket), so recording one sends nothing,
+// except to a device that needs to be told of points (wire/device_traits.h). One with timing sends a record that makes
+// the server write the time into the event's slot of the completion page. One of several processes counts its
+// recordings in memory that they share (client/copy/shared_event.h).
 #pragma once
 
 #include <cstdint>

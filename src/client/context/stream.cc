@@ -60,18 +60,25 @@ void Stream::WaitFor(const StreamMark& mark) {
   Submit(wire::RecordKind::kWait, wire::WaitBody{.stream = mark.slot, .ticket = mark.ticket()});
 }
 
-StreamMark Stream::FullMark() {
-  const bool alone =
-      options_.legacy ? context_.BlockingStreamsIdle() : options_.non_blocking || context_.legacy()->Idle();
-  if (!alone) SubmitMarker();
-  return LastMark();
-}
-
-bool Stream::Settled() {
-  if (!Idle()) return false;
+// Whether a new record would come after nothing of other streams.
+bool Stream::WaitsForNoOther() {
   if (options_.legacy) return context_.BlockingStreamsIdle();
   return options_.non_blocking || context_.legacy()->Idle();
 }
+
+StreamMark Stream::FullMark() {
+  if (!WaitsForNoOther()) SubmitMarker();
+  return LastMark();
+}
+
+StreamMark Stream::Point() {
+  if (!context_.device().Has(wire::kDeviceNeedsPoints)) return FullMark();
+  if (Settled()) return LastMark();
+  const uint64_t ticket = Submit(wire::RecordKind::kEventRecord, wire::EventRecordBody{.event = 0});
+  return {slot_, generation_, ticket + 1};
+}
+
+bool Stream::Settled() { return Idle() && WaitsForNoOther(); }
 
 int Stream::Settle() {
   CU_TRY(LastMark().Wait());

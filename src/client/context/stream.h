@@ -101,12 +101,16 @@ class Stream {
   StreamMark LastMark() const { return {slot_, generation_, Next()}; }
   // Like LastMark, but includes the work of other streams that a new record would wait for.
   StreamMark FullMark();
+  // The same, for whoever must not wait for what will be behind it: a device that needs to know that is told.
+  StreamMark Point();
 
   bool Settled();
   // 0, or what the session ended with.
   int Settle();
 
  private:
+  bool WaitsForNoOther();
+
   // The ticket + 1 of the last record, 0: none; in the low bits the weight submitted since the last check of the
   // backlog. One word, so that the launch path needs one exchange.
   static constexpr uint32_t kWeightBits = 10;

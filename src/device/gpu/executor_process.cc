@@ -37,7 +37,7 @@ Status PutRight(wire::DeviceInfo* device) {
   device->name[sizeof device->name - 1] = '\0';
   device->traits = wire::kDeviceAnyShape | wire::kDeviceAsksOccupancy | wire::kDeviceNoArrays |
                    wire::kDeviceMakesArrays | wire::kDeviceMachineCode | wire::kDeviceEndsKernels |
-                   wire::kDevicePercentages | wire::kDevicePriorities;
+                   wire::kDevicePercentages | wire::kDevicePriorities | wire::kDeviceNeedsPoints;
   device->sm_group = std::clamp<uint32_t>(device->sm_group, 1, static_cast<uint32_t>(sms));
   device->most_urgent = std::clamp(device->most_urgent, -5, 0);
   return {};

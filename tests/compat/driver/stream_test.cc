@@ -1,4 +1,6 @@
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <thread>
 
 #include "driver/fixture.h"
@@ -100,6 +102,100 @@ TEST_F(StreamTest, AStreamWaitsForAnEventOfAnother) {
   EXPECT_EQ(cuEventDestroy_v2(event), CUDA_ERROR_INVALID_HANDLE);
   CU_EXPECT(cuStreamDestroy_v2(first));
   CU_EXPECT(cuStreamDestroy_v2(second));
+}
+
+// Two streams and an event without timing. A host function holds up what is recorded, so it reaches the device at once,
+// in one piece.
+class EventTest : public StreamTest {
+ protected:
+  void SetUp() override {
+    StreamTest::SetUp();
+    CU_ASSERT(cuStreamCreate(&first_, CU_STREAM_NON_BLOCKING));
+    CU_ASSERT(cuStreamCreate(&second_, CU_STREAM_NON_BLOCKING));
+    CU_ASSERT(cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING));
+    CU_ASSERT(cuMemHostAlloc(reinterpret_cast<void**>(&flag_), 4, 0));
+    data_ = Allocate(4);
+    CU_ASSERT(AddOne(data_, 1, first_));  // loads the code
+    CU_ASSERT(cuStreamSynchronize(first_));
+  }
+  void TearDown() override {
+    Open();
+    CU_EXPECT(cuCtxSynchronize());
+    CU_EXPECT(cuMemFree_v2(data_));
+    CU_EXPECT(cuMemFreeHost(flag_));
+    CU_EXPECT(cuEventDestroy_v2(event_));
+    CU_EXPECT(cuStreamDestroy_v2(first_));
+    CU_EXPECT(cuStreamDestroy_v2(second_));
+    StreamTest::TearDown();
+  }
+  // In the first stream: a kernel, the event, and a kernel that runs until the flag is set.
+  void RecordBeforeASpinningKernel(const std::function<void()>& then) {
+    __atomic_store_n(flag_, 0, __ATOMIC_SEQ_CST);
+    held_ = true;
+    CU_ASSERT(cuLaunchHostFunc(
+        first_,
+        [](void* held) {
+          while (*static_cast<std::atomic<bool>*>(held)) std::this_thread::yield();
+        },
+        &held_));
+    CU_ASSERT(AddOne(data_, 1, first_));
+    CU_ASSERT(cuEventRecord(event_, first_));
+    void* parameters[] = {&flag_};
+    CU_ASSERT(Launch(Function("spin"), 1, 1, parameters, first_));
+    then();
+    held_ = false;
+  }
+  void Open() { __atomic_store_n(flag_, 1, __ATOMIC_SEQ_CST); }
+  // True as soon as `done` says so; false, after long, for a program that would wait for ever.
+  static bool Becomes(const std::function<CUresult()>& done) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (done() == CUDA_ERROR_NOT_READY) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+  static constexpr int kRounds = 20;
+  CUstream first_ = nullptr, second_ = nullptr;
+  CUevent event_ = nullptr;
+  uint32_t* flag_ = nullptr;
+  CUdeviceptr data_ = 0;
+  std::atomic<bool> held_{false};
+};
+
+TEST_F(EventTest, AnEventIsReachedThoughWhatIsBehindItIsNot) {
+  for (int round = 0; round < kRounds && !HasFailure(); ++round) {
+    RecordBeforeASpinningKernel([] {});
+    EXPECT_TRUE(Becomes([this] { return cuEventQuery(event_); }));
+    Open();
+    CU_ASSERT(cuStreamSynchronize(first_));
+  }
+}
+
+TEST_F(EventTest, AStreamWaitsForAnEventAndForNothingBehindIt) {
+  for (int round = 0; round < kRounds && !HasFailure(); ++round) {
+    RecordBeforeASpinningKernel([this] {
+      CU_ASSERT(cuStreamWaitEvent(second_, event_, 0));
+      CU_ASSERT(AddOne(data_, 1, second_));
+    });
+    EXPECT_TRUE(Becomes([this] { return cuStreamQuery(second_); }));
+    Open();
+    CU_ASSERT(cuStreamSynchronize(first_));
+  }
+}
+
+// Where the legacy stream has work it is recorded behind that, too.
+TEST_F(EventTest, AnEventOfABlockingStreamIsReachedThoughWhatIsBehindItIsNot) {
+  CU_ASSERT(cuStreamDestroy_v2(first_));
+  CU_ASSERT(cuStreamCreate(&first_, 0));
+  for (int round = 0; round < kRounds && !HasFailure(); ++round) {
+    CU_ASSERT(AddOne(data_, 1, nullptr));
+    RecordBeforeASpinningKernel([] {});
+    EXPECT_TRUE(Becomes([this] { return cuEventQuery(event_); }));
+    Open();
+    CU_ASSERT(cuStreamSynchronize(first_));
+  }
 }
 
 TEST_F(StreamTest, EventsMeasureTime) {
