@@ -5,10 +5,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
+#include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "device/gpu/testing/fenced_fixture.h"
+#include "device/gpu/testing/stop_process.h"
 
 namespace tutti::device::gpu {
 namespace {
@@ -44,10 +48,10 @@ class GpuStalls : public FencedFixture {
   struct Words {
     uint64_t word = 0, begun = 0;
   };
-  static Words* Hold(Client& client, uint64_t blocks) {
+  static Words* Hold(Client& client, uint64_t blocks, uint32_t stream = 1) {
     const auto address = client.space().Allocate(0, wire::MemoryKind::kHost, sizeof(Words), 0);
     auto* const words = reinterpret_cast<Words*>(client.space().Reached(*address, sizeof(Words)));
-    client.Launch(1, client.Kernel(kHolds), static_cast<uint32_t>(blocks), kThreads,
+    client.Launch(stream, client.Kernel(kHolds), static_cast<uint32_t>(blocks), kThreads,
                   {*address, *address + offsetof(Words, begun), 0, 0});
     return words;
   }
@@ -255,6 +259,46 @@ TEST_F(GpuStalls, WhoFreesMemoryAsItGoesOverHasTheAddressesAgain) {
   for (const uint64_t place : places) ASSERT_EQ(show(place), place);
   EXPECT_TRUE(neighbour_->Computes());
   End();
+  EXPECT_TRUE(culprit_->Synchronize(1));
+  EXPECT_TRUE(neighbour_->sink().faults().empty());
+}
+
+// Variables are no part of what goes over. Here one is written when it is settled already that the client will leave.
+TEST_F(GpuStalls, WhoWritesAVariableMeanwhileStaysWithIt) {
+  const std::string image = KernelOf("  ld.const.u64 %t0, [five];\n  st.global.u64 [%a], %t0;\n",
+                                     ".visible .const .align 8 .u64 five = 5;\n");
+  const auto module = neighbour_->space().LoadModule(0, {reinterpret_cast<const uint8_t*>(image.data()), image.size()});
+  ASSERT_TRUE(module) << module.error().text;
+  const uint32_t any[3] = {0, 0, 0};
+  const auto kernel = neighbour_->space().Prepare(module->id, 0, any);
+  ASSERT_TRUE(kernel) << kernel.error().text;
+  const uint64_t seen = neighbour_->Allocate(sizeof(uint64_t)), seven = 7;
+  const auto from = neighbour_->space().Allocate(0, wire::MemoryKind::kHost, sizeof seven, 0);
+  std::memcpy(neighbour_->space().Reached(*from, sizeof seven), &seven, sizeof seven);
+  (void)culprit_->Kernel(kHolds);
+  // So that our driver gives an SM that it has taken for the copy back to whom it has taken it from.
+  culprit_->CreateStream(2, {.priority = -5});
+  neighbour_->CreateStream(2, {.priority = -5});
+  ASSERT_EQ(Executors().size(), 2u);
+  const pid_t next = Executors().back();
+  StopProcess(next);
+  Words* const holds = Hold(*culprit_, kBlocks, 2);
+  Await(holds, kSms);
+  neighbour_->Launch(1, kernel->id, 1, 1, {seen, 0, 0, 0});
+  std::this_thread::sleep_for(500ms);  // until another executor is awaited
+  ASSERT_TRUE(neighbour_->space().Copy(2, neighbour_->next_ticket(),
+                                       {.destination = module->info.variables.at(0).address,
+                                        .source = *from,
+                                        .row_bytes = sizeof seven,
+                                        .rows = 1,
+                                        .planes = 1}));
+  ASSERT_TRUE(neighbour_->Synchronize(2));
+  kill(next, SIGCONT);
+  std::this_thread::sleep_for(500ms);  // in which it would leave
+  EXPECT_EQ(Moves(*neighbour_), 0u);
+  End(holds);
+  EXPECT_TRUE(neighbour_->Synchronize(1));
+  EXPECT_EQ(neighbour_->ReadValue<uint64_t>(seen), seven);
   EXPECT_TRUE(culprit_->Synchronize(1));
   EXPECT_TRUE(neighbour_->sink().faults().empty());
 }
