@@ -159,5 +159,32 @@ TEST_F(GpuEvents, TheWordsOfOneThatProcessesShareAreWrittenThoughAllExecutorsEnd
   for (const auto* const client : {&giver, &taker}) EXPECT_TRUE((*client)->sink().faults().empty());
 }
 
+// Another stream waits for it, and for nothing behind it, there as well.
+TEST_F(GpuEvents, OneThatProcessesShareIsAPointOfItsStreamInTheNextExecutor) {
+  Start({});
+  const auto giver = Serve(), taker = Serve();
+  const uint64_t words = giver->space().Allocate(0, wire::MemoryKind::kScratch, 4096, 4096).value();
+  const auto shared = giver->space().Share(words, Space::AtEnd::kLargest).value();
+  const uint64_t at = taker->space().Reserve(0, 4096, 4096, 0).value();
+  ASSERT_TRUE(taker->space().Map(at, shared, true));
+  const uint64_t word = taker->Allocate(sizeof(uint64_t)), counter = taker->Allocate(sizeof(uint64_t));
+  const uint32_t add = taker->Kernel(cts::kAdd), await = taker->Kernel(cts::kAwait);
+  taker->CreateStream(2);
+  const std::vector<pid_t> executors = Executors();
+  for (const pid_t executor : executors) StopProcess(executor);
+  taker->Launch(1, add, 1, 1, {counter, 1, 0, 0});
+  const uint64_t write = taker->next_ticket();
+  ASSERT_TRUE(taker->space().Fill(
+      1, write, {.destination = at + 8, .width = 1, .height = 1, .pitch = 8, .value = 9, .element_bytes = 8}));
+  taker->Launch(1, await, 1, 1, {word, 0, 0, 0});
+  ASSERT_TRUE(taker->space().Wait(2, taker->next_ticket(), 1, write));
+  taker->Launch(2, add, 1, 1, {word, 1, 0, 0});
+  for (const pid_t executor : executors) kill(executor, SIGKILL);
+  EXPECT_TRUE(taker->Synchronize(2));
+  EXPECT_TRUE(taker->Synchronize(1));
+  EXPECT_EQ(giver->space().Word(words + 8, 8, 0).value(), 9u);
+  EXPECT_TRUE(taker->sink().faults().empty());
+}
+
 }  // namespace
 }  // namespace tutti::device::gpu

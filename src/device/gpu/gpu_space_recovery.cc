@@ -184,10 +184,10 @@ void GpuSpace::BeginAgain(std::span<const LeftRecord> left) {
       Time(operation);
     else
       Start(operation);
-    // An event was recorded behind it: others wait for no more than that.
+    // An event was recorded behind it, which may be one of several processes: others wait for no more than that.
     for (const Operation* next = operation->next; next != nullptr && next != operation->stream->at && !next->issued;
          next = next->next) {
-      if (next->kind != Operation::Kind::kEvent) continue;
+      if (next->kind != Operation::Kind::kEvent && next->kind != Operation::Kind::kStore) continue;
       NotePoint(*operation->stream);
       break;
     }
