@@ -23,6 +23,7 @@
 #include "executor/place.h"
 #include "executor/protocol/request.h"
 #include "executor/text_capture.h"
+#include "executor/zeros.h"
 #include "os/lifeline.h"
 #include "os/socket.h"
 #include "os/thread.h"
@@ -80,13 +81,15 @@ Status Run(const std::string& vendor_path, const Status& hidden, TextCapture* te
   TUTTI_TRY(os::Send(kControlFd, Serialize(hello)));
   if (!device) return std::unexpected(device.error());
   FenceMemory fence_memory(*vendor);
+  const Zeros zeros(*vendor);
   Leftovers leftovers(*vendor, &*context, device->context);
   const Status served = TakeClients({.vendor = &*vendor,
                                      .device = &*device,
                                      .context = &*context,
                                      .texts = texts,
                                      .fence_memory = &fence_memory,
-                                     .leftovers = &leftovers});
+                                     .leftovers = &leftovers,
+                                     .zeros = &zeros});
   // The driver may have threads that nothing ends, as places may, and the server waits for nothing that we still have.
   _exit(served ? 0 : 1);
 }

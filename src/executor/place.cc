@@ -59,7 +59,7 @@ Place::Place(const Executor& executor, std::vector<os::Fd> files, os::Mapping ex
       exchange_(reinterpret_cast<Exchange*>(mapping_.data())),
       fence_(*executor.vendor, executor.fence_memory),
       modules_(*executor.vendor, &fence_, CapabilityOf(*executor.device), executor.leftovers, file(PlaceFile::kSocket)),
-      window_(*executor.vendor, executor.device->device),
+      window_(*executor.vendor, executor.device->device, executor.context, exchange_, executor.zeros),
       arrays_(*executor.vendor),
       submitter_(*executor.vendor, &modules_, exchange_, file(PlaceFile::kBell), executor.context, executor.texts,
                  &fence_, &arrays_) {}

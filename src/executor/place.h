@@ -35,6 +35,7 @@ class Place {
     TextCapture* texts = nullptr;
     FenceMemory* fence_memory = nullptr;
     Leftovers* leftovers = nullptr;
+    const Zeros* zeros = nullptr;
   };
   // `message`: a kEnter. Fails if it is none.
   static Result<std::unique_ptr<Place>> Create(const Executor& executor, os::Message message);

@@ -208,7 +208,11 @@ Status Window::SetAccess(uint64_t address, uint64_t bytes, bool writable) {
 
 Status Window::Clear(uint64_t address, uint64_t bytes) {
   if (!InDevicePart(address, bytes)) return Fail(CUDA_ERROR_INVALID_VALUE, "no part of the device part");
-  TUTTI_TRY(vendor_.Check(vendor_.cuMemsetD8Async(address, 0, bytes, stream_), "cuMemsetD8Async"));
+  // Beside others no kernel of the driver's: theirs may leave it no room.
+  if (zeros_->any() && !context_->IsAlone(place_))
+    TUTTI_TRY(zeros_->CopyTo(address, bytes, stream_));
+  else
+    TUTTI_TRY(vendor_.Check(vendor_.cuMemsetD8Async(address, 0, bytes, stream_), "cuMemsetD8Async"));
   return vendor_.Check(vendor_.cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 

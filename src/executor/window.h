@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "executor/context.h"
 #include "executor/vendor.h"
+#include "executor/zeros.h"
 #include "os/fd.h"
 
 namespace tutti::executor {
@@ -15,8 +17,9 @@ namespace tutti::executor {
 // Of one thread.
 class Window {
  public:
-  // The context is current.
-  Window(const Vendor& vendor, cuda::CUdevice device) : vendor_(vendor), device_(device) {}
+  // The context is current. `place`: whose window it is. `zeros`: for memory that is cleared beside other places.
+  Window(const Vendor& vendor, cuda::CUdevice device, Context* context, Exchange* place, const Zeros* zeros)
+      : vendor_(vendor), device_(device), context_(context), place_(place), zeros_(zeros) {}
 
   // Returns its base: at `wish`, or where the driver puts it. In an executor each has addresses of its own.
   Result<uint64_t> Open(os::Fd host_file, uint64_t host_bytes, uint64_t device_bytes, uint64_t wish);
@@ -56,6 +59,9 @@ class Window {
 
   const Vendor& vendor_;
   const cuda::CUdevice device_;
+  Context* const context_;
+  Exchange* const place_;
+  const Zeros* const zeros_;
   uint64_t base_ = 0;
   uint64_t host_bytes_ = 0;
   uint64_t device_bytes_ = 0;

@@ -5,10 +5,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <future>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/gpu/testing/fenced_fixture.h"
@@ -311,6 +314,44 @@ TEST_F(GpuStalls, WhoComesWhileTheDeviceIsHeldComputes) {
   culprit_ = nullptr;
   EXPECT_TRUE(neighbour_->Computes());
   EXPECT_TRUE(third->Computes());
+}
+
+// A GPU's driver does fills by kernels of its own.
+class GpuStallsOfFills : public GpuStalls {
+ protected:
+  void SetUp() override {
+    setenv("TUTTI_STRICT_MODES", "fills_wait", 1);
+    GpuStalls::SetUp();
+  }
+  void TearDown() override {
+    GpuStalls::TearDown();
+    unsetenv("TUTTI_STRICT_MODES");
+  }
+};
+
+// Its memory is of zeros, whoever computes: memory that is new, and memory that the program had before.
+TEST_F(GpuStallsOfFills, WhoAllocatesMemoryHasItWhileTheDeviceIsHeld) {
+  constexpr uint64_t kSmall = 4096, kLarge = 6 << 20, kSlabsOfSmall = 16;
+  for (uint64_t i = 0; i <= kSlabsOfSmall; ++i) neighbour_->Allocate(kSmall);
+  const uint64_t freed = neighbour_->Allocate(kSmall);
+  neighbour_->Write(freed, std::vector<uint8_t>(kSmall, 7));
+  ASSERT_TRUE(neighbour_->space().Free(freed));
+  HoldTheDevice();
+  std::promise<std::pair<uint64_t, uint64_t>> promise;
+  auto allocated = promise.get_future();
+  std::thread allocates([&] {
+    const uint64_t small = neighbour_->Allocate(kSmall);
+    promise.set_value({small, neighbour_->Allocate(kLarge)});
+  });
+  EXPECT_EQ(allocated.wait_for(20s), std::future_status::ready);
+  End();
+  allocates.join();
+  const auto [small, large] = allocated.get();
+  EXPECT_EQ(small, freed);
+  EXPECT_EQ(neighbour_->Read(small, kSmall), std::vector<uint8_t>(kSmall));
+  EXPECT_EQ(neighbour_->Read(large, kLarge), std::vector<uint8_t>(kLarge));
+  EXPECT_TRUE(neighbour_->Computes());
+  EXPECT_TRUE(culprit_->Synchronize(1));
 }
 
 }  // namespace

@@ -54,17 +54,18 @@ TEST_F(GpuSuspects, WhoseRequestHasEndedASharedExecutorAsksAgainInOneOfItsOwn) {
   for (const auto* const client : {&suspect, &other}) EXPECT_TRUE((*client)->sink().faults().empty());
 }
 
-// It ends its process in each copy.
+// It ends its process in each fill.
 TEST_F(GpuSuspects, ARecordThatEndsExecutorsEndsOneOfOthersAndIsGivenUp) {
-  Start({.isolation = Isolation::kShared, .plan = "cuMemcpyAsync=exit:3"});
+  Start({.isolation = Isolation::kShared, .plan = "cuMemsetD2D8Async=exit:3"});
   const auto suspect = Serve("a"), other = Serve("a");
   ASSERT_TRUE(Runs(*other));
-  const uint64_t from = suspect->Allocate(kMebibyte), to = suspect->Allocate(kMebibyte);
+  const uint64_t to = suspect->Allocate(kMebibyte), counter = suspect->Allocate(sizeof(uint64_t));
   const uint32_t add = suspect->Kernel(cts::kAdd);
   suspect->CreateStream(2);
-  const wire::CopyBody copy{.destination = to, .source = from, .row_bytes = kMebibyte, .rows = 1, .planes = 1};
-  ASSERT_TRUE(suspect->space().Copy(1, suspect->next_ticket(), copy));
-  for (uint64_t i = 0; i < 100; ++i) suspect->Launch(2, add, 1, 1, {from, 0, 0, 0});
+  const wire::FillBody fill{
+      .destination = to, .width = kMebibyte, .height = 1, .pitch = kMebibyte, .value = 1, .element_bytes = 1};
+  ASSERT_TRUE(suspect->space().Fill(1, suspect->next_ticket(), fill));
+  for (uint64_t i = 0; i < 100; ++i) suspect->Launch(2, add, 1, 1, {counter, 0, 0, 0});
   ExpectFault(*suspect, "");
   EXPECT_LE(CountOf(*suspect, Counter::executor_ends), 3u);
   EXPECT_TRUE(Runs(*other));

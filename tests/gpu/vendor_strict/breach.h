@@ -14,6 +14,7 @@ int Breach(const char* rule, int status, const std::string& text);
 // Whether a word stands in TUTTI_STRICT_MODES, a list with commas between: what the documentation leaves to a driver.
 //   other_addresses   reservations are never where they are wished
 //   quiet_events      events that are recorded nowhere say nothing of what kernels have done to the context
+//   fills_wait        a fill waits for all kernels that have been launched before it, as for room on the device
 //   no_odd_pitches    copies of rows within the device take pitches of cuMemAllocPitch only
 bool Has(const char* mode);
 

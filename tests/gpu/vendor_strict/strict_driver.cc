@@ -145,6 +145,7 @@ int Do(Of<Symbol::cuLaunchKernelEx>, const CUlaunchConfig* config, CUfunction fu
        void** extra) {
   TRY_RULE(work().CheckHandle("cuLaunchKernelEx", config->hStream));
   TRY_RULE(work().CheckLaunch(config, function, parameters, extra));
+  if (Has("fills_wait")) work().NoteLaunch(config->hStream);
   return True().cuLaunchKernelEx(config, function, parameters, extra);
 }
 
@@ -274,6 +275,9 @@ int Do(Of<Symbol::cuMemcpy2DAsync_v2>, const CUDA_MEMCPY2D* copy, CUstream strea
   TRY_RULE(memory().CheckCopy("cuMemcpy2DAsync", copy->srcDevice, reach(copy->srcPitch), false));
   return AwaitHostCopy(True().cuMemcpy2DAsync_v2(copy, stream), copy->dstDevice, copy->srcDevice, stream);
 }
+void HoldBackFill(CUstream stream) {
+  if (Has("fills_wait")) work().AwaitKernels(stream);
+}
 // One row has no pitch.
 int CheckFill2D(const char* call, CUdeviceptr to, size_t pitch, size_t element, size_t width, size_t height) {
   if (height > 1 && pitch % element != 0) return Breach("fills-are-aligned", CUDA_ERROR_INVALID_VALUE, call);
@@ -282,21 +286,25 @@ int CheckFill2D(const char* call, CUdeviceptr to, size_t pitch, size_t element, 
 }
 int Do(Of<Symbol::cuMemsetD8Async>, CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
   TRY_RULE(memory().CheckFill("cuMemsetD8Async", to, count, 1));
+  HoldBackFill(stream);
   return True().cuMemsetD8Async(to, value, count, stream);
 }
 int Do(Of<Symbol::cuMemsetD2D8Async>, CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
        CUstream stream) {
   TRY_RULE(CheckFill2D("cuMemsetD2D8Async", to, pitch, sizeof value, width, height));
+  HoldBackFill(stream);
   return True().cuMemsetD2D8Async(to, pitch, value, width, height, stream);
 }
 int Do(Of<Symbol::cuMemsetD2D16Async>, CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
        CUstream stream) {
   TRY_RULE(CheckFill2D("cuMemsetD2D16Async", to, pitch, sizeof value, width, height));
+  HoldBackFill(stream);
   return True().cuMemsetD2D16Async(to, pitch, value, width, height, stream);
 }
 int Do(Of<Symbol::cuMemsetD2D32Async>, CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
        CUstream stream) {
   TRY_RULE(CheckFill2D("cuMemsetD2D32Async", to, pitch, sizeof value, width, height));
+  HoldBackFill(stream);
   return True().cuMemsetD2D32Async(to, pitch, value, width, height, stream);
 }
 

@@ -53,6 +53,7 @@ int WorkRules::End(const char* call, const void* handle) {
   const std::lock_guard lock(mutex_);
   recorded_.erase(handle);
   timed_.erase(handle);
+  std::erase_if(launched_in_, [handle](const CUstream stream) { return stream == handle; });
   if (handles_.erase(handle) != 0) return CUDA_SUCCESS;
   return Breach("handles-are-alive", CUDA_ERROR_INVALID_HANDLE, call);
 }
@@ -198,6 +199,21 @@ int WorkRules::CheckLimit(CUlimit limit) {
   const std::lock_guard lock(mutex_);
   if (limit != CU_LIMIT_PRINTF_FIFO_SIZE || !launched_what_prints_) return CUDA_SUCCESS;
   return Breach("what-prints-has-its-fifo-first", CUDA_ERROR_INVALID_VALUE, "cuCtxSetLimit");
+}
+
+void WorkRules::NoteLaunch(CUstream stream) {
+  const std::lock_guard lock(mutex_);
+  launched_in_.insert(stream);
+}
+
+void WorkRules::AwaitKernels(CUstream stream) {
+  const std::lock_guard lock(mutex_);
+  for (CUstream other : launched_in_) {
+    CUevent event = nullptr;
+    if (other == stream || True().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) continue;
+    if (True().cuEventRecord(event, other) == CUDA_SUCCESS) True().cuStreamWaitEvent(stream, event, 0);
+    True().cuEventDestroy_v2(event);
+  }
 }
 
 }  // namespace tutti::gpu::strict

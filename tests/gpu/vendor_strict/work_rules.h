@@ -35,6 +35,9 @@ class WorkRules {
   // Before it is gone: others may have their handles then.
   void ForgetFunctions(cuda::CUmodule module);
   int CheckLimit(cuda::CUlimit limit);
+  // A fill in that stream is to wait for the kernels of all others (fills_wait).
+  void NoteLaunch(cuda::CUstream stream);
+  void AwaitKernels(cuda::CUstream stream);
 
  private:
   struct Function {
@@ -46,6 +49,7 @@ class WorkRules {
 
   std::mutex mutex_;
   std::set<const void*> handles_, recorded_, timed_;
+  std::set<cuda::CUstream> launched_in_;
   std::map<cuda::CUfunction, Function> functions_;
   bool launched_what_prints_ = false, may_print_ = false;
 };
