@@ -97,6 +97,7 @@ void GpuSpace::PrepareToLeave() {
 void GpuSpace::ArriveIn(std::shared_ptr<ExecutorLink> next) {
   executor_ = std::move(next);
   dispatch_.Connect(executor_->exchange());
+  computed_ns_ = charged_until_ns_ = NowNs();  // until then nobody held it up, and it used nothing
   current_.Arrive();
   counters_.Add(metrics::Counter::moves);
 }

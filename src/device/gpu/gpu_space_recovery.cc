@@ -242,6 +242,7 @@ void GpuSpace::AcquireExecutor(Takes takes, const CurrentExecutor::Replacement&)
   if (attached) {
     executor_ = std::move(*taken);
     dispatch_.Connect(executor_->exchange());
+    computed_ns_ = charged_until_ns_ = NowNs();  // until then nobody held it up, and it used nothing
     current_.Arrive();
     pilot_->Look();
   } else {

@@ -316,6 +316,25 @@ TEST_F(GpuStalls, WhoComesWhileTheDeviceIsHeldComputes) {
   EXPECT_TRUE(third->Computes());
 }
 
+// Unless the machine is so slow that it is held up there, too.
+TEST_F(GpuStalls, WhoHasWaitedForAnExecutorHasNotBeenHeldUpInIt) {
+  const uint64_t counter = neighbour_->Allocate(sizeof(uint64_t));
+  const uint32_t add = neighbour_->Kernel(cts::kAdd);
+  ASSERT_EQ(Executors().size(), 2u);
+  const pid_t first = Executors().front(), next = Executors().back();
+  StopProcess(next);
+  kill(first, SIGKILL);
+  neighbour_->Launch(1, add, 1, 64, {counter, 1, 0, 0});
+  std::this_thread::sleep_for(500ms);
+  const auto since = std::chrono::steady_clock::now();
+  kill(next, SIGCONT);
+  EXPECT_TRUE(neighbour_->Synchronize(1));
+  const bool may_have_stalled = std::chrono::steady_clock::now() - since > 100ms;
+  EXPECT_TRUE(Moves(*neighbour_) == 0 || may_have_stalled);
+  EXPECT_EQ(neighbour_->ReadValue<uint64_t>(counter), 64u);
+  EXPECT_TRUE(neighbour_->sink().faults().empty());
+}
+
 // A GPU's driver does fills by kernels of its own.
 class GpuStallsOfFills : public GpuStalls {
  protected:
