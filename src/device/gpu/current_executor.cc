@@ -72,7 +72,7 @@ bool CurrentExecutor::Is(const ExecutorLink* which) {
   return executor_.get() == which;
 }
 
-void CurrentExecutor::Expect(std::shared_ptr<ExecutorLink> executor) {
+bool CurrentExecutor::Expect(std::shared_ptr<ExecutorLink> executor) {
   executor->LetGoBy([sink = sink_, closing = closing_](os::Fd first, os::Fd socket) {
     {
       std::lock_guard lock(closing->mutex);
@@ -90,6 +90,7 @@ void CurrentExecutor::Expect(std::shared_ptr<ExecutorLink> executor) {
   End(&expected_);
   expected_ = std::move(executor);
   if (lost_) LoseLocked(*lost_);
+  return !lost_;
 }
 
 void CurrentExecutor::ExpectNone() {

@@ -54,7 +54,8 @@ class CurrentExecutor {
   bool Is(const ExecutorLink* which);
 
   // It is being made ready: nobody asks it here yet, and Lose has it killed. One that was expected before is killed.
-  void Expect(std::shared_ptr<ExecutorLink> executor);
+  // False: none is to come, and it is killed at once.
+  bool Expect(std::shared_ptr<ExecutorLink> executor);
   void ExpectNone();
   // The one that was expected has come, and the one before it, if it is there, is left.
   void Arrive();

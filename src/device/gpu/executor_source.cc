@@ -68,6 +68,10 @@ uint64_t FindArena(ExecutorLink& executor, uint64_t bytes) {
   return wire::kWindowArenaBase;
 }
 
+std::unexpected<Error> NotWanted() {
+  return Fail(cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED, "who has asked for an executor wants none any more");
+}
+
 uint32_t TraitsOf(const GpuSettings& settings) {
   return (settings.isolation != Isolation::kProcess ? wire::kDeviceSharedContexts : 0u) |
          (settings.fenced ? wire::kDeviceFencedKernels : 0u);
@@ -150,9 +154,10 @@ Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, bool 
   auto opened = std::exchange(window->executor, nullptr);
   if (opened != nullptr && !opened->HasEnded()) {
     if (window->group.empty()) opened->KeepAlone();
-    expect(opened);
+    const bool wanted = expect(opened);
     standby_->Prepare();
-    return opened;
+    if (wanted) return opened;
+    return NotWanted();
   }
   // Where a process's own mappings lie is chance: in another one the addresses may be free.
   constexpr int kMostAttempts = 3;
@@ -165,7 +170,7 @@ Result<std::shared_ptr<ExecutorLink>> ExecutorSource::Take(Window* window, bool 
       TUTTI_ASSIGN(link, EnterNew(stop));
       link->KeepAlone();
     }
-    expect(link);
+    if (!expect(link)) return NotWanted();
     here = OpenHere(*link, *window);
     if (here) return link;
   }

@@ -52,9 +52,9 @@ class ExecutorSource {
   // Thread-safe.
   Result<Window> NewWindow(const std::string& group);
   // A place in an executor that has it open; `alone`: in which nobody else will have one. Waits until one has started,
-  // and is told of each before the driver opens the window in it, which may take long. Whoever waits and is told to
-  // stop fails at once. Thread-safe.
-  using Expect = std::function<void(const std::shared_ptr<ExecutorLink>&)>;
+  // and tells of each before the driver opens the window in it, which may take long: false: it is not wanted any more.
+  // Then, or told to stop as it waits, it fails at once. Thread-safe.
+  using Expect = std::function<bool(const std::shared_ptr<ExecutorLink>&)>;
   Result<std::shared_ptr<ExecutorLink>> Take(Window* window, bool alone, const Expect& expect,
                                              const std::stop_token& stop);
 

@@ -29,9 +29,30 @@ TEST(ExecutorSource, AnExecutorThatEndsBeforeItHasAClientIsFollowedByAnother) {
       auto window = source.NewWindow("b");
       ASSERT_TRUE(first && window);
       close(open(file.c_str(), O_CREAT | O_CLOEXEC, 0600));  // for the next one that starts
-      const auto taken = source.Take(&*window, false, [](const auto&) {}, {});
+      const auto taken = source.Take(&*window, false, [](const auto&) { return true; }, {});
       EXPECT_TRUE(taken) << taken.error().text;
       EXPECT_NE(unlink(file.c_str()), 0) << "none has ended";
+    }
+  }
+}
+
+// Whoever has it killed as soon as it is told of it, since it has ended meanwhile.
+TEST(ExecutorSource, NoOtherFollowsAnExecutorThatIsNotWantedAnyMore) {
+  for (const Isolation isolation : {Isolation::kProcess, Isolation::kShared}) {
+    const GpuSettings settings{.executor = TUTTI_HOSTILE_EXECUTOR, .vendor = "above:0", .isolation = isolation};
+    ExecutorSource source(settings, os::Spawner::Start({settings.ProgramOf()}).value());
+    ASSERT_TRUE(source.Start(1 << 20));
+    auto first = source.NewWindow("a"), second = source.NewWindow("b");
+    ASSERT_TRUE(first && second);
+    for (auto* const window : {&*first, &*second}) {
+      int told = 0;
+      const auto kill = [&told](const std::shared_ptr<ExecutorLink>& link) {
+        ++told;
+        link->Kill();
+        return false;
+      };
+      EXPECT_FALSE(source.Take(window, false, kill, {}));
+      EXPECT_EQ(told, 1);
     }
   }
 }

@@ -75,7 +75,7 @@ void GpuSpace::StayForNow() {
 
 void GpuSpace::PrepareToLeave() {
   auto taken = executors_->Take(
-      &held_->window, suspicion_.is_alone(), [this](const auto& executor) { current_.Expect(executor); },
+      &held_->window, suspicion_.is_alone(), [this](const auto& executor) { return current_.Expect(executor); },
       gone_.get_token());
   std::unique_lock lock(mutex_);
   if (leaving_ != Leaving::kPrepares) return;

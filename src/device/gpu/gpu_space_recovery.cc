@@ -229,12 +229,13 @@ void GpuSpace::AcquireExecutor(Takes takes, const CurrentExecutor::Replacement&)
   constexpr int kMostAttempts = 4;  // others may lose it meanwhile
   for (int attempt = 0; !bound && attempt < kMostAttempts; ++attempt) {
     taken = executors_->Take(
-        &held_->window, suspicion_.is_alone(), [this](const auto& executor) { current_.Expect(executor); },
+        &held_->window, suspicion_.is_alone(), [this](const auto& executor) { return current_.Expect(executor); },
         gone_.get_token());
     attached = !taken ? std::unexpected(taken.error()) : HandOver(**taken, takes);
     if (attached || !taken || (*taken)->has_lied()) break;
     if ((*taken)->Failure() && (*taken)->FailsForAll()) (*taken)->executor()->TakeNoMore();
     NoteRefusal(**taken);
+    if (std::lock_guard lock(mutex_); lost_) return;  // what it would be given is over
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   std::unique_lock lock(mutex_);
