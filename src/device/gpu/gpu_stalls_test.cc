@@ -63,6 +63,14 @@ class GpuStalls : public FencedFixture {
   }
   static void End(Words* words) { std::atomic_ref(words->word).store(1); }
 
+  // The executor that is kept ready: who goes elsewhere waits for it, until it is continued.
+  pid_t StopTheNextOne() const {
+    while (Executors().size() != 2) std::this_thread::yield();
+    const pid_t next = Executors().back();
+    StopProcess(next);
+    return next;
+  }
+
   uint64_t word_ = 0;
 };
 
@@ -282,9 +290,7 @@ TEST_F(GpuStalls, WhoWritesAVariableMeanwhileStaysWithIt) {
   // So that our driver gives an SM that it has taken for the copy back to whom it has taken it from.
   culprit_->CreateStream(2, {.priority = -5});
   neighbour_->CreateStream(2, {.priority = -5});
-  ASSERT_EQ(Executors().size(), 2u);
-  const pid_t next = Executors().back();
-  StopProcess(next);
+  const pid_t next = StopTheNextOne();
   Words* const holds = Hold(*culprit_, kBlocks, 2);
   Await(holds, kSms);
   neighbour_->Launch(1, kernel->id, 1, 1, {seen, 0, 0, 0});
@@ -320,9 +326,7 @@ TEST_F(GpuStalls, WhoComesWhileTheDeviceIsHeldComputes) {
 TEST_F(GpuStalls, WhoHasWaitedForAnExecutorHasNotBeenHeldUpInIt) {
   const uint64_t counter = neighbour_->Allocate(sizeof(uint64_t));
   const uint32_t add = neighbour_->Kernel(cts::kAdd);
-  ASSERT_EQ(Executors().size(), 2u);
-  const pid_t first = Executors().front(), next = Executors().back();
-  StopProcess(next);
+  const pid_t next = StopTheNextOne(), first = Executors().front();
   kill(first, SIGKILL);
   neighbour_->Launch(1, add, 1, 64, {counter, 1, 0, 0});
   std::this_thread::sleep_for(500ms);
