@@ -8,8 +8,10 @@
 
 #include "base/checked.h"
 #include "executor/image_facts.h"
+#include "executor/link.h"
 #include "executor/own_stream.h"
 #include "guest/gpu/managed_variables.h"
+#include "image/image_kind.h"
 #include "os/socket.h"
 
 namespace tutti::executor {
@@ -49,9 +51,13 @@ tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& im
   if (facts.variable_bytes > bounds.most_bytes)
     return Fail(CUDA_ERROR_OUT_OF_MEMORY, fmt::format("a module's variables take {} bytes, and {} are left",
                                                       facts.variable_bytes, bounds.most_bytes));
-  // The driver reads text to its end.
-  std::vector<uint8_t> ended(image.code.begin(), image.code.end());
-  ended.push_back(0);
+  std::vector<uint8_t> ended;
+  if (image::KindOf(image.code) == image::ImageKind::kImageList) {
+    TUTTI_ASSIGN(ended, LinkList(vendor_, image.code));
+  } else {
+    ended.assign(image.code.begin(), image.code.end());
+  }
+  ended.push_back(0);  // the driver reads text to its end
   char error_log[kLogBytes] = {}, info_log[kLogBytes] = {};
   const auto as_word = [](size_t value) { return reinterpret_cast<void*>(value); };
   CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER,
@@ -64,7 +70,7 @@ tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& im
   if (const Status loaded = vendor_.Check(status, "cuModuleLoadDataEx"); !loaded)
     return Fail(status, error_log[0] != '\0' ? std::string(error_log) : loaded.error().text);
   const uint64_t variables = std::max(BytesOfVariables(module.handle, facts), facts.variable_bytes);
-  module.driver_bytes = image.code.size() + variables;  // first: it may be unloaded below
+  module.driver_bytes = ended.size() - 1 + variables;  // first: it may be unloaded below
   const Status entered = is_fenced && fenced() ? fence_->Enter(number, module.handle) : Status{};
   auto info = entered ? Describe(module, facts, is_fenced && fenced()) : std::unexpected(entered.error());
   // What fenced kernels print does not go by the driver.

@@ -205,5 +205,37 @@ TEST_F(ModulesTest, AListOfImagesIsLoadedWhereThereIsALimitAndCountsAsAWhole) {
   EXPECT_EQ(refused.error().code, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+// A driver knows no lists: it links the images, each as what it is, and loads what they become.
+TEST_F(ModulesTest, AListOfImagesIsLinked) {
+  const auto string = [](std::span<const uint8_t> bytes) { return std::string(bytes.begin(), bytes.end()); };
+  const auto cubin = image::CubinBuilder(90).Build();
+  const auto fatbin = image::FatbinBuilder().Add(image::EntryKind::kElf, 90, string(cubin)).Build();
+  const std::string text = WithTable(4);
+  const std::span<const uint8_t> images[] = {cubin, fatbin, ImageOf(text).text};
+  const auto list = image::PackImageList(images);
+  Modules modules(vendor_, nullptr, 90);
+  ASSERT_TRUE(modules.Load(1, {.text = list, .code = list}, false));
+  EXPECT_THAT(driver_.linked, testing::ElementsAre(std::pair(CU_JIT_INPUT_CUBIN, string(cubin)),
+                                                   std::pair(CU_JIT_INPUT_FATBINARY, string(fatbin)),
+                                                   std::pair(CU_JIT_INPUT_PTX, text + '\0')));
+  EXPECT_EQ(driver_.loaded_text, "linked");
+  driver_.links = CUDA_ERROR_INVALID_PTX;
+  const auto refused = modules.Load(2, {.text = list, .code = list}, false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, CUDA_ERROR_INVALID_PTX);
+}
+
+TEST_F(ModulesTest, AListWithWhatCannotBeLinkedIsRefusedByName) {
+  const std::vector<uint8_t> archive = {'!', '<', 'a', 'r', 'c', 'h', '>', '\n'};
+  const std::span<const uint8_t> images[] = {archive};
+  const auto list = image::PackImageList(images);
+  Modules modules(vendor_, nullptr, 90);
+  const auto refused = modules.Load(1, {.text = list, .code = list}, false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_THAT(refused.error().text, HasSubstr("among images that are to be linked"));
+  EXPECT_TRUE(driver_.linked.empty());
+}
+
 }  // namespace
 }  // namespace tutti::executor

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "client/context/device.h"
 #include "client/module/image.h"
 #include "image/image_list.h"
 #include "image/ptx_selection.h"
@@ -34,7 +35,9 @@ int Linker::Add(cuda::CUjitInputType type, const void* data, size_t bytes) {
     for (const auto part : parts) input.insert(input.end(), part.begin(), part.end());
   } else if (type == cuda::CU_JIT_INPUT_CUBIN) {
     const std::span cubin(static_cast<const uint8_t*>(data), bytes);
-    if (const auto ptx = image::SelectPtx(cubin); !ptx) {
+    // A GPU's driver links machine code, and says what is wrong with it as it is loaded.
+    const int32_t known = Device::Find(0)->Has(wire::kDeviceMachineCode) ? cuda::CUDA_ERROR_NO_BINARY_FOR_GPU : 0;
+    if (const auto ptx = image::SelectPtx(cubin); !ptx && ptx.error().code != known) {
       log::Error("the linker cannot take a cubin: {}", ptx.error().text);
       return ptx.error().code;
     }

@@ -6,11 +6,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/result.h"
@@ -42,6 +44,10 @@ struct FakeDriver {
   std::vector<uintptr_t> unloaded_modules;
   std::vector<std::unique_ptr<FenceMemory::Host>> hosts;  // of fences
   std::map<std::string, size_t> variables;  // of each module
+  std::vector<std::pair<cuda::CUjitInputType, std::string>> linked;  // inputs, since the last linker was made
+  cuda::CUresult links = cuda::CUDA_SUCCESS;  // inputs, to be taken
+  std::string code = "linked";  // what they become
+  std::string loaded_text;  // what was loaded last, or the begin of it
   std::atomic<uint64_t> last_limit{0};  // that was to be set
   uintptr_t last = 0;
 };
@@ -73,8 +79,27 @@ inline Vendor MakeVendor() {
     return driver->streams;
   };
   vendor.cuCtxSetCurrent = [](cuda::CUcontext) -> cuda::CUresult { return driver->currents; };
-  vendor.cuModuleLoadDataEx = [](cuda::CUmodule* module, const void*, unsigned, cuda::CUjit_option*,
-                                 void**) -> cuda::CUresult { return Make(module); };
+  vendor.cuModuleLoadDataEx = [](cuda::CUmodule* module, const void* image, unsigned, cuda::CUjit_option*,
+                                 void**) -> cuda::CUresult {
+    const std::lock_guard lock(driver->mutex);
+    driver->loaded_text.assign(static_cast<const char*>(image), strnlen(static_cast<const char*>(image), 64));
+    return Make(module);
+  };
+  vendor.cuLinkCreate_v2 = [](unsigned, cuda::CUjit_option*, void**, cuda::CUlinkState* state) -> cuda::CUresult {
+    driver->linked.clear();
+    return Make(state);
+  };
+  vendor.cuLinkAddData_v2 = [](cuda::CUlinkState, cuda::CUjitInputType type, void* data, size_t bytes, const char*,
+                               unsigned, cuda::CUjit_option*, void**) -> cuda::CUresult {
+    driver->linked.emplace_back(type, std::string(static_cast<const char*>(data), bytes));
+    return driver->links;
+  };
+  vendor.cuLinkComplete = [](cuda::CUlinkState, void** code, size_t* bytes) -> cuda::CUresult {
+    *code = driver->code.data();
+    *bytes = driver->code.size();
+    return cuda::CUDA_SUCCESS;
+  };
+  vendor.cuLinkDestroy = [](cuda::CUlinkState) -> cuda::CUresult { return cuda::CUDA_SUCCESS; };
   vendor.cuModuleGetFunctionCount = [](unsigned* count, cuda::CUmodule) -> cuda::CUresult {
     *count = 0;
     return cuda::CUDA_SUCCESS;

@@ -357,14 +357,21 @@ TEST_F(CodeTest, ACubinThatCarriesItsPtxRuns) {
   CU_EXPECT(cuMemFree_v2(data));
 }
 
-TEST_F(CodeTest, TheLinkerTakesCubinsThatCarryTheirPtx) {
-  auto cubin = CubinOfTheKernels();
+// On a GPU it is as it is loaded.
+TEST_F(CodeTest, MachineCodeAloneIsRefusedAsItIsAddedToALinker) {
   auto bare = image::CubinBuilder(80).Add(".text.fill", "machine code").Build();
   CUlinkState linker = nullptr;
-  void* image = nullptr;
   CU_ASSERT(cuLinkCreate_v2(0, nullptr, nullptr, &linker));
   EXPECT_EQ(cuLinkAddData_v2(linker, CU_JIT_INPUT_CUBIN, bare.data(), bare.size(), "", 0, nullptr, nullptr),
             CUDA_ERROR_NO_BINARY_FOR_GPU);
+  CU_ASSERT(cuLinkDestroy(linker));
+}
+
+TEST_F(CodeTest, TheLinkerTakesCubinsThatCarryTheirPtx) {
+  auto cubin = CubinOfTheKernels();
+  CUlinkState linker = nullptr;
+  void* image = nullptr;
+  CU_ASSERT(cuLinkCreate_v2(0, nullptr, nullptr, &linker));
   EXPECT_EQ(cuLinkAddData_v2(linker, CU_JIT_INPUT_CUBIN, cubin.data(), cubin.size() - 1, "", 0, nullptr, nullptr),
             CUDA_ERROR_INVALID_IMAGE);
   CU_ASSERT(cuLinkAddData_v2(linker, CU_JIT_INPUT_CUBIN, cubin.data(), cubin.size(), "", 0, nullptr, nullptr));
@@ -391,6 +398,22 @@ TEST_F(CodeTest, MachineCodeAloneIsNamedWithWhatWouldHelp) {
     EXPECT_NE(said.find("-lineinfo"), std::string::npos) << said;
   }
   EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+}
+
+// Behind the case above: what it says is said once.
+TEST_F(CodeTest, MachineCodeAloneIsForAGpusDriverToLink) {
+  auto bare = image::CubinBuilder(80).Add(".text.fill", "machine code").Build();
+  CUlinkState linker = nullptr;
+  CUmodule module = nullptr;
+  void* image = nullptr;
+  CU_ASSERT(cuLinkCreate_v2(0, nullptr, nullptr, &linker));
+  CUresult status = cuLinkAddData_v2(linker, CU_JIT_INPUT_CUBIN, bare.data(), bare.size(), "", 0, nullptr, nullptr);
+  if (status == CUDA_SUCCESS) {
+    CU_ASSERT(cuLinkComplete(linker, &image, nullptr));
+    status = cuModuleLoadData(&module, image);
+  }
+  EXPECT_EQ(status, CUDA_ERROR_NO_BINARY_FOR_GPU) << "our own driver, as what it is or as a GPU's, runs PTX";
+  CU_ASSERT(cuLinkDestroy(linker));
 }
 
 // A cubin whose table of sections, or whose text, reaches beyond what was sent: refused, and the context lives.

@@ -282,6 +282,9 @@ TEST_F(StrictDriver, HoldsCompiling) {
   size_t bytes = 4096;
   void* values[] = {&bytes};  // a pointer where the number should be
   Invalid("options-of-jit-are-numbers-or-buffers", cu_.cuModuleLoadDataEx(&module, kText, 1, options, values));
+  const char list[] = "ILST\1\0\0\0\0\0\0\0\0\0\0";
+  Refused("images-are-of-known-kinds", CUDA_ERROR_INVALID_IMAGE,
+          cu_.cuModuleLoadDataEx(&module, list, 0, nullptr, nullptr));
   CUlinkState link = nullptr;
   ASSERT_EQ(cu_.cuLinkCreate_v2(0, nullptr, nullptr, &link), CUDA_SUCCESS);
   char text[] = {'a', 'b'};

@@ -101,6 +101,22 @@ int WorkRules::CheckLinkInput(const void* data, size_t bytes, int type) {
   return Breach("linked-text-ends-with-nul", CUDA_ERROR_INVALID_VALUE, "cuLinkAddData");
 }
 
+void WorkRules::NoteLinked(const void* code, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  linked_.emplace(static_cast<const char*>(code), bytes);
+}
+
+// Our own driver takes several images in one, which it makes of them as they are linked. No other knows that form.
+int WorkRules::CheckImage(const void* image) {
+  const auto* const bytes = static_cast<const char*>(image);
+  if (strncmp(bytes, "ILST", 4) != 0) return CUDA_SUCCESS;
+  const std::lock_guard lock(mutex_);
+  // Byte by byte: such an image says itself how long it is, so one that is shorter differs before its end.
+  const bool is_linked = std::ranges::any_of(
+      linked_, [bytes](const std::string& code) { return std::equal(code.begin(), code.end(), bytes); });
+  return is_linked ? CUDA_SUCCESS : Breach("images-are-of-known-kinds", CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadDataEx");
+}
+
 void WorkRules::ForgetFunctions(CUmodule module) {
   unsigned count = 0;
   if (True().cuModuleGetFunctionCount(&count, module) != CUDA_SUCCESS) return;

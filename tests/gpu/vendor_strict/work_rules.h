@@ -27,6 +27,8 @@ class WorkRules {
 
   int CheckJitOptions(const char* call, unsigned count, const cuda::CUjit_option* options, void* const* values);
   int CheckLinkInput(const void* data, size_t bytes, int type);
+  void NoteLinked(const void* code, size_t bytes);
+  int CheckImage(const void* image);  // 0, or INVALID_IMAGE
   int CheckLaunch(const cuda::CUlaunchConfig* config, cuda::CUfunction function, void** parameters, void** extra);
   int CheckFunctionAttribute(cuda::CUfunction function, cuda::CUfunction_attribute attribute, int value);
   // What the function allows itself now, as the vendor's does where nobody has set it.
@@ -51,6 +53,7 @@ class WorkRules {
   std::set<const void*> handles_, recorded_, timed_;
   std::set<cuda::CUstream> launched_in_;
   std::map<cuda::CUfunction, Function> functions_;
+  std::set<std::string> linked_;  // what a linker has made
   bool launched_what_prints_ = false, may_print_ = false;
 };
 
