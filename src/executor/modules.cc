@@ -52,7 +52,7 @@ tutti::Result<Modules::Loaded> Modules::LoadNow(uint32_t number, const Image& im
     return Fail(CUDA_ERROR_OUT_OF_MEMORY, fmt::format("a module's variables take {} bytes, and {} are left",
                                                       facts.variable_bytes, bounds.most_bytes));
   std::vector<uint8_t> ended;
-  if (image::KindOf(image.code) == image::ImageKind::kImageList) {
+  if (image::KindOf(image.text) == image::ImageKind::kImageList) {  // what has been compiled is linked
     TUTTI_ASSIGN(ended, LinkList(vendor_, image.code));
   } else {
     ended.assign(image.code.begin(), image.code.end());

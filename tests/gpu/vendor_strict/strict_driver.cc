@@ -102,7 +102,8 @@ int Do(Of<Symbol::cuCtxSetLimit>, CUlimit limit, size_t bytes) {
 int Do(Of<Symbol::cuModuleLoadDataEx>, CUmodule* module, const void* image, unsigned count, CUjit_option* options,
        void** values) {
   TRY_RULE(work().CheckJitOptions("cuModuleLoadDataEx", count, options, values));
-  TRY_RULE(work().CheckImage(image));
+  std::string own;
+  TRY_RULE(work().CheckImage(&image, &own));
   const CUresult loaded = True().cuModuleLoadDataEx(module, image, count, options, values);
   if (loaded == CUDA_SUCCESS) work().NoteModule(*module, image);
   return loaded;
@@ -127,11 +128,12 @@ int Do(Of<Symbol::cuLinkAddData_v2>, CUlinkState state, CUjitInputType type, voi
 int Do(Of<Symbol::cuLinkComplete>, CUlinkState state, void** code, size_t* bytes) {
   TRY_RULE(work().CheckHandle("cuLinkComplete", state));
   const CUresult linked = True().cuLinkComplete(state, code, bytes);
-  if (linked == CUDA_SUCCESS) work().NoteLinked(*code, *bytes);
+  if (linked == CUDA_SUCCESS) *code = work().Linked(state, *code, *bytes);
   return linked;
 }
 int Do(Of<Symbol::cuLinkDestroy>, CUlinkState state) {
   TRY_RULE(work().End("cuLinkDestroy", state));
+  work().ForgetLinked(state);
   return True().cuLinkDestroy(state);
 }
 int Do(Of<Symbol::cuFuncGetAttribute>, int* value, CUfunction_attribute attribute, CUfunction function) {

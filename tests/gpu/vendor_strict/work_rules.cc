@@ -17,6 +17,7 @@ using namespace cuda;
 
 namespace {
 
+constexpr std::string_view kList = "ILST", kMachineCode = "LNKD";  // as what images begin
 constexpr int kStaticLimit = 48 << 10;  // of shared memory that needs no attribute, with the static (programming guide)
 
 int DeviceAttribute(int number) {
@@ -101,20 +102,38 @@ int WorkRules::CheckLinkInput(const void* data, size_t bytes, int type) {
   return Breach("linked-text-ends-with-nul", CUDA_ERROR_INVALID_VALUE, "cuLinkAddData");
 }
 
-void WorkRules::NoteLinked(const void* code, size_t bytes) {
+// Our own driver takes several images in one, a list, and makes lists as it links. No other driver knows them.
+void* WorkRules::Linked(CUlinkState state, const void* code, size_t bytes) {
   const std::lock_guard lock(mutex_);
-  linked_.emplace(static_cast<const char*>(code), bytes);
+  std::string& linked = linked_[state];
+  linked.assign(static_cast<const char*>(code), bytes);
+  if (linked.starts_with(kList)) linked.replace(0, kMachineCode.size(), kMachineCode);
+  return linked.data();
 }
 
-// Our own driver takes several images in one, which it makes of them as they are linked. No other knows that form.
-int WorkRules::CheckImage(const void* image) {
-  const auto* const bytes = static_cast<const char*>(image);
-  if (strncmp(bytes, "ILST", 4) != 0) return CUDA_SUCCESS;
+void WorkRules::ForgetLinked(CUlinkState state) {
   const std::lock_guard lock(mutex_);
-  // Byte by byte: such an image says itself how long it is, so one that is shorter differs before its end.
-  const bool is_linked = std::ranges::any_of(
-      linked_, [bytes](const std::string& code) { return std::equal(code.begin(), code.end(), bytes); });
-  return is_linked ? CUDA_SUCCESS : Breach("images-are-of-known-kinds", CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadDataEx");
+  linked_.erase(state);
+}
+
+int WorkRules::CheckImage(const void** image, std::string* own) {
+  const auto* const bytes = static_cast<const char*>(*image);
+  if (strncmp(bytes, kList.data(), kList.size()) == 0)
+    return Breach("images-are-of-known-kinds", CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadDataEx");
+  if (strncmp(bytes, kMachineCode.data(), kMachineCode.size()) != 0) return CUDA_SUCCESS;
+  // A list says itself how long it is: a number of images, each with its size in front and filled up to 8 bytes.
+  uint32_t count = 0;
+  std::memcpy(&count, bytes + kList.size(), sizeof count);
+  size_t end = kList.size() + sizeof count;
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t size = 0;
+    std::memcpy(&size, bytes + end, sizeof size);
+    end += sizeof size + (size + 7) / 8 * 8;
+  }
+  own->assign(bytes, end);
+  own->replace(0, kList.size(), kList);
+  *image = own->data();
+  return CUDA_SUCCESS;
 }
 
 void WorkRules::ForgetFunctions(CUmodule module) {

@@ -27,8 +27,11 @@ class WorkRules {
 
   int CheckJitOptions(const char* call, unsigned count, const cuda::CUjit_option* options, void* const* values);
   int CheckLinkInput(const void* data, size_t bytes, int type);
-  void NoteLinked(const void* code, size_t bytes);
-  int CheckImage(const void* image);  // 0, or INVALID_IMAGE
+  // What a linker has made is machine code, which only this driver knows, until that linker is destroyed.
+  void* Linked(cuda::CUlinkState state, const void* code, size_t bytes);
+  void ForgetLinked(cuda::CUlinkState state);
+  // 0, or INVALID_IMAGE. `own`: where it is what our own driver has made, that.
+  int CheckImage(const void** image, std::string* own);
   int CheckLaunch(const cuda::CUlaunchConfig* config, cuda::CUfunction function, void** parameters, void** extra);
   int CheckFunctionAttribute(cuda::CUfunction function, cuda::CUfunction_attribute attribute, int value);
   // What the function allows itself now, as the vendor's does where nobody has set it.
@@ -53,7 +56,7 @@ class WorkRules {
   std::set<const void*> handles_, recorded_, timed_;
   std::set<cuda::CUstream> launched_in_;
   std::map<cuda::CUfunction, Function> functions_;
-  std::set<std::string> linked_;  // what a linker has made
+  std::map<cuda::CUlinkState, std::string> linked_;
   bool launched_what_prints_ = false, may_print_ = false;
 };
 
