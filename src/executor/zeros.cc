@@ -7,7 +7,8 @@ namespace tutti::executor {
 
 Zeros::Zeros(const Vendor& vendor) : vendor_(vendor) {
   void* memory = nullptr;
-  if (vendor_.cuMemHostAlloc(&memory, kBytes, cuda::CU_MEMHOSTALLOC_PORTABLE) != cuda::CUDA_SUCCESS) return;
+  const cuda::CUresult made = vendor_.cuMemHostAlloc(&memory, kBytes, cuda::CU_MEMHOSTALLOC_PORTABLE);
+  if (made != cuda::CUDA_SUCCESS || memory == nullptr) return;
   std::memset(memory, 0, kBytes);
   zeros_ = memory;
 }
