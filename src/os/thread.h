@@ -29,8 +29,8 @@ void TakeHeap();
 void HeapIsNotDue();
 
 // Runs `body` in a new thread of this name (at most 15 characters), on the cores that the calling one may use, unless
-// others move that (cores.h). The result is not joinable if the system has no
-// resources for another thread (process limit, memory); the caller then does without it.
+// others move that (cores.h). The result is not joinable if the system has no resources for another thread (process
+// limit, memory); the caller then does without it.
 template <typename Body>
 std::thread TryStartThread(const std::string& name, Body body) {
   HeapIsDue();

@@ -167,8 +167,7 @@ class Rooms {
   void Make() {
     Collect();
     for (auto& [chain, room] : rooms_) {
-      if (!room.IsRight(order_)) continue;
-      places_[chain] = PlaceOf(chain->getType(), room.IsHeldAcrossServices(order_));
+      if (room.IsRight(order_)) places_[chain] = MakePlace(function_, chain->getType());
     }
     for (Product& product : products_) {
       for (unsigned i = 0; i < product.count(); ++i) {
@@ -219,15 +218,9 @@ class Rooms {
            product->results[use.getOperandNo() - product->first()] != nullptr;
   }
 
-  llvm::AllocaInst* PlaceOf(llvm::Type* type, bool is_held_across_services) {
-    llvm::AllocaInst* place = MakePlace(function_, type);
-    if (is_held_across_services) held_.insert(place);
-    return place;
-  }
-
   // Loads and stores what the chain's values were for those that are not products.
-  void Move(ChainRoom& room, llvm::AllocaInst* place) {
-    const bool is_held = held_.contains(place);
+  void Move(const ChainRoom& room, llvm::AllocaInst* place) {
+    const bool is_held = room.IsHeldAcrossServices(order_);  // then the place is of the warp's frame: link/frame_cut.h
     llvm::SmallVector<llvm::PHINode*, 8> phis;
     for (const RoomEvent& event : room.events()) {
       llvm::IRBuilder<> builder(event.at);
@@ -251,7 +244,6 @@ class Rooms {
   llvm::DenseMap<const llvm::CallInst*, Product*> by_call_;
   llvm::MapVector<Value*, ChainRoom> rooms_;
   llvm::MapVector<Value*, llvm::AllocaInst*> places_;
-  llvm::SmallPtrSet<llvm::AllocaInst*, 32> held_;
 };
 
 // Puts calls of functions that add in memory where others were.

@@ -227,6 +227,7 @@ class GpuSpace final : public Space, private StreamEngine::Owner {
   void LeaveWhatHasNotBegun();
   void GoOnIn(std::shared_ptr<ExecutorLink> next);
   void StayForNow();
+  bool StaysBound(uint64_t now_ns);
   // To an executor of its own, and waits until it is there. Not on its own thread.
   Status MoveOut();
   void UnloadAside(const GpuModules::Unloaded& unloaded);

@@ -48,11 +48,7 @@ void GpuSpace::LookWhetherToLeave() {
         StayForNow();
       } else if (IsStalled(now_ns) && CanWithdraw()) {
         // What binds it may have come while the next one was made ready. From here on it is given nothing.
-        if (const auto bound = WhyBound()) {
-          log::Info("A program waits for another one's kernel, and cannot go elsewhere: {}", *bound);
-          StayForNow();
-          leave_at_ns_ = now_ns + kBoundPauseNs;
-        } else if (HasMover()) {
+        if (!StaysBound(now_ns) && HasMover()) {
           leaving_ = Leaving::kWithdraws;
           executor_->AskToWithdraw(true);
         }

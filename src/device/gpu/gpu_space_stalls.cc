@@ -88,11 +88,20 @@ void GpuSpace::AwaitMover() {
   if (mover != nullptr) mover->Wait();
 }
 
+// With mutex_. True: it stays, and is looked at again after a long pause.
+bool GpuSpace::StaysBound(uint64_t now_ns) {
+  const auto bound = WhyBound();
+  if (!bound) return false;
+  log::Info("A program waits for another one's kernel, and cannot go elsewhere: {}", *bound);
+  StayForNow();
+  leave_at_ns_ = now_ns + kBoundPauseNs;
+  return true;
+}
+
 // Its other thread may wait for what does not begin: as it unmaps memory, until no kernel runs that may use it.
 void GpuSpace::PrepareForStalled(uint64_t now_ns) {
-  const auto bound = WhyBound();
-  if (bound) log::Info("A program waits for another one's kernel, and cannot go elsewhere: {}", *bound);
-  if (bound || !HasMover()) {
+  if (StaysBound(now_ns)) return;
+  if (!HasMover()) {
     StayForNow();
     leave_at_ns_ = now_ns + kBoundPauseNs;
     return;
